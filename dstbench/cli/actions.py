@@ -137,11 +137,9 @@ def show(
 
     paths = [run] if against is None else [run, against]
     common = {"metrics": metrics, "profile": call.convention(), **call.reading}
-    return call.shown(
-        worst_dialogues(paths, most=most, **common)
-        if dialogue is None
-        else walk_through(paths, dialogue, context=context, **common)
-    )
+    if dialogue is None:
+        return call.shown(worst_dialogues(paths, most=most, **common))
+    return call.shown(walk_through(paths, dialogue, context=context, **common))
 
 
 def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
