@@ -62,6 +62,7 @@ class Made(NamedTuple):
     report: dict[str, Any]
     parts: dict[str, dict[str, list[dict[str, Any]]]]
     markdown: str
+    html: str
 
 
 def said(*words: str) -> Any:
@@ -117,6 +118,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
                 json.loads(Path("report.json").read_text()),
                 parts,
                 Path("report.md").read_text("utf-8"),
+                Path("report.html").read_text("utf-8"),
             )
 
         yield of
@@ -128,6 +130,18 @@ def test_every_cell_is_that_of_its_row_and_column_and_rows_are_in_order(make: Ca
     tables = made.page.tables()
     for cell in shown.read_views("report", page.VIEWS, tables, page.prepared(made.parts), ordered=True):
         assert shown.is_shown(*cell), cell
+
+
+def test_an_interval_that_is_drawn_in_a_cell_has_its_score_where_it_is(make: Callable[..., Made]) -> None:
+    cell = (
+        r"<td>([\d.]+)<small> ([\d.]+)–([\d.]+)</small><svg class=\"interval\"[^>]*>\s*"
+        r"<line x1=\"([\d.]+)\" x2=\"([\d.]+)\"[^>]*/><circle cx=\"([\d.]+)\""
+    )
+    cells = [[float(text) for text in found] for found in re.findall(cell, make("three").html)]
+    assert len(cells) >= 6
+    for value, low, high, left, right, at in cells:
+        assert at == pytest.approx(left + (value - low) / (high - low) * (right - left), abs=0.5)
+    assert any(abs(2 * at - left - right) > 1 for *_, left, right, at in cells)  # not all in the middle
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -287,3 +287,21 @@ def test_an_edit_without_a_place_is_refused(edits: dict[str, Any], message: str,
     with pytest.raises(dstbench.DstbenchError, match=f"^in: an edit has no place in the data: {message}"):
         rewrite("in", "out", **{name: make[name](given) for name, given in edits.items()})
     assert not Path("out").exists()
+
+
+def test_a_label_of_a_turn_follows_its_state(here: Path) -> None:
+    """TRADE's `turn_label` has what is new in a turn: what is added, with its later turns left alone."""
+
+    def turn(number: int, new: list[list[str]], state: list[list[str]]) -> dict[str, Any]:
+        belief = [{"slots": [pair], "act": "inform"} for pair in state]
+        return {"turn_idx": number, "turn_label": new, "belief_state": belief}
+
+    north, four = ["hotel-area", "north"], ["hotel-stars", "4"]
+    turns = [turn(0, [north], [north]), turn(1, [four], [north, four])]
+    Path("gold.json").write_text(json.dumps([{"dialogue_idx": "MUL1.json", "dialogue": turns}]), encoding="utf-8")
+    added = {"dialogue": ["MUL1", "MUL1"], "turn": [0, 1], "slot": ["hotel-internet"] * 2, "value": ["yes"] * 2}
+    rewrite("gold.json", "new.json", states=pl.DataFrame(added))
+    (dialogue,) = json.loads(Path("new.json").read_text(encoding="utf-8"))
+    labels = [one["turn_label"] for one in dialogue["dialogue"]]
+    assert [[pair[1] for pair in label] for label in labels] == [["north", "yes"], ["4"]]
+    assert labels[0][1][0].replace(" ", "-").endswith("internet")
