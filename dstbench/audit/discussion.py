@@ -25,8 +25,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, first_of, look_up
-from dstbench.audit.evidence import RARELY, elsewhere
+from dstbench.audit.corpus import RARELY, Corpus, elsewhere, first_of, look_up
 from dstbench.audit.mentions import squeezed
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Condition, Rules
@@ -56,13 +55,13 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
     names, entity, group = _names_in(annotated, places), pl.col("entity"), ["talk", "domain"]
     begun = state.join(corpus.turns, on="row").group_by(group).agg(begin=pl.col("row").min())
     turns = corpus.turns.select("row", "talk").join(begun, on="talk").sort("talk", "domain", "row")
-    said = names.group_by(*_OF_DOMAIN, "speaker").agg(names=entity.n_unique(), only=entity.first(), all=entity)
-    said_by = (
-        said.filter(speaker=who).select(*_OF_DOMAIN, pl.col("names", "only", "all").name.prefix(f"{who}_"))
-        for who in ("user", "system")
-    )
+    by_user, by_system = (entity.filter(pl.col("speaker") == who) for who in ("user", "system"))
+    said = names.group_by(_OF_DOMAIN).agg(
+        user_names=by_user.n_unique(), user_only=by_user.first(),
+        system_names=by_system.n_unique(), system_only=by_system.first(), system_all=by_system,
+    )  # fmt: skip
     changed = state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True)
-    for frame in (annotated, *said_by, changed, places.refusals.with_columns(refused=True)):
+    for frame in (annotated, said, changed, places.refusals.with_columns(refused=True)):
         turns = look_up(turns, frame)
     user_names, system_names = (pl.col(f"{who}_names").fill_null(0) for who in ("user", "system"))
     turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True))
