@@ -235,17 +235,13 @@ def _parts(names: list[str]) -> tuple[list[str], list[str]]:
     >>> _parts(["Acorn guest house", "the old inn", "Ely", "museum of art"])
     (['Acorn', 'Ely', 'museum of art', 'the old'], ['guest house', 'inn'])
     """
-    cuts = {name: _cuts(name) for name in names}
+    joining, cuts = {*english().joining_words}, dict[str, list[tuple[str, str]]]()
+    for name in names:  # the longest end first; not where a word joins two
+        words = name.split()
+        places = (at for at in range(1, len(words)) if joining.isdisjoint(w.lower() for w in words[at - 1 : at + 1]))
+        cuts[name] = [(" ".join(words[:at]), " ".join(words[at:])) for at in places]
     shared = Counter(end.lower() for of_name in cuts.values() for _, end in of_name)
-    cut = [next((pair for pair in of_name if shared[pair[1].lower()] > 1), None) for of_name in cuts.values()]
-    of_kinds = [pair for pair in cut if pair is not None]
+    of_kinds = [pair for of_name in cuts.values() for pair in [p for p in of_name if shared[p[1].lower()] > 1][:1]]
     if len({end for _, end in of_kinds}) < 2:
         of_kinds = [next(iter(of_name), (name, "")) for name, of_name in cuts.items()]
     return sorted({beginning for beginning, _ in of_kinds}), sorted({end for _, end in of_kinds if end})
-
-
-def _cuts(name: str) -> list[tuple[str, str]]:
-    """A name's beginnings and ends, cut where no word joins two, the longest end first."""
-    words, joining = name.split(), {*english().joining_words}
-    places = (at for at in range(1, len(words)) if not {word.lower() for word in words[at - 1 : at + 1]} & joining)
-    return [(" ".join(words[:at]), " ".join(words[at:])) for at in places]

@@ -148,7 +148,7 @@ def _countings(counting: str | Sequence[str] | None) -> list[str]:
 
 def _count(gold: Side, convention: Convention) -> pl.DataFrame:
     """(slot, value: String; cumulative, update, final: UInt32): how often each value is counted."""
-    turns = gold.turns.with_row_index("at").sort("dialogue", "turn").with_row_index("row")
+    turns = gold.sorted_turns.with_row_index("row")
     turns = turns.select(  # rows of two dialogues do not follow each other
         "at",
         row=pl.col("row") + pl.col("dialogue").rle_id(),
