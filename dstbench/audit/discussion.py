@@ -214,7 +214,9 @@ def _with_facts(
         kinds.filter(says_kind).with_columns(in_name=True, names_place=False),
     ]
     said = pl.concat(parts, how="diagonal").join(turns, on=_OF_DOMAIN)
-    is_early = pl.col("slot").str.contains(rules.early) & (pl.col("of_domain") | ~_is_spoken(rules))
+    is_early = pl.col("slot").str.contains(rules.early) & (
+        pl.col("of_domain") | ~pl.col("slot").str.contains(rules.spoken)
+    )
     said = said.filter(pl.col("has_begun") | is_early).with_columns(
         value=pl.when(pl.col("slot").is_in(rules.features) & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
     )
@@ -248,10 +250,6 @@ def _is_refused(rules: Rules) -> pl.Expr:
     return pl.col("refused") & (not rules.refused)
 
 
-def _is_spoken(rules: Rules) -> pl.Expr:
-    return pl.col("slot").str.contains(rules.spoken)
-
-
 def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
     """The conditions of rules (`rules.Condition`), of mentions as `judge_places` has them."""
     is_feature = pl.col("slot").is_in(rules.features)
@@ -263,7 +261,7 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
     beside = pl.col("is_beside") & ~pl.col("in_address")
     names_none = pl.col("system_names") == 0
     of_place = names_none & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
-    of_place &= pl.col("of_domain") | ~_is_spoken(rules)
+    of_place &= pl.col("of_domain") | ~pl.col("slot").str.contains(rules.spoken)
     return {
         "a name": pl.col("names_place"),
         "a value": ~pl.any_horizontal("names_place", is_feature, is_kind, is_cued, "in_name"),

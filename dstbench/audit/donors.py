@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import gold_cells
+from dstbench.audit.inputs import gold_cells, spoken_texts
 from dstbench.audit.mentions import bare_words, in_words, longest_first, padded, squeezed
 from dstbench.audit.rules import english
 from dstbench.conventions.files import read_json
@@ -32,7 +32,6 @@ from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.errors import DstbenchError, check_known, warn
 from dstbench.readers import Source, sniff
-from dstbench.readers.contexts import contexts
 from dstbench.schema.core import BETWEEN
 
 LEAST: Final = 10
@@ -59,12 +58,11 @@ def read_content(path: str | PathLike[str]) -> Content:
     """The content of a dataset; warns if it holds no utterances."""
     cells = gold_cells(path)
     try:
-        said = contexts(path)
+        texts = spoken_texts(path).drop_nulls().select("dialogue", "text")
     except DstbenchError as error:
         warn(f"{error.what}: only its states are searched for values", when="before")
-        return Content(cells, pl.DataFrame(schema={"dialogue": pl.String, "text": pl.String}))
-    texts = said.unpivot(["system", "user"], index="dialogue", value_name="text").drop_nulls()
-    return Content(cells, texts.select("dialogue", "text"))
+        texts = pl.DataFrame(schema={"dialogue": pl.String, "text": pl.String})
+    return Content(cells, texts)
 
 
 def value_key(text: pl.Expr) -> pl.Expr:

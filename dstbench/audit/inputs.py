@@ -112,14 +112,14 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
     return with_judgements(rows, convention).select("g").collect()["g"]
 
 
-def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
+def database_facts(folder: str | PathLike[str] | None, slots: Collection[str]) -> pl.DataFrame:
     """(domain, entity, name, slot, fact, database): what a database (None: nothing) says of these slots of entities.
 
     `entity` and `fact` are canonical, `name` and `database` as written. What it leaves open ("?") is omitted.
     """
     rows = [
         (domain, CANONICAL(f"{domain}-name", entity["name"]), entity["name"], slot, CANONICAL(slot, value), value)
-        for domain, entities in ({} if folder is None else read_entities(folder)).items()
+        for domain, entities in ({} if folder is None else read_entities(str(folder))).items()
         for entity in entities
         if isinstance(entity.get("name"), str)
         for attribute, value in entity.items()
