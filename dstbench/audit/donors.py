@@ -170,17 +170,18 @@ def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str]) -> tuple[pl.DataFrame, bool]:
     """(slot, value, dialogues) of the values that the user gives, and whether they come from a dataset."""
-    name = "donors"
     if isinstance(donors, (str, PathLike)):
-        source, name = Source(fspath(donors)), fspath(donors)
+        source = Source(fspath(donors))
         source.check()
         if source.is_folder or sniff(source) is not None or source.is_parquet:
             return _values_of(gold_cells(donors)), True
-        donors = read_json(name, dict)
-    for slot, values in donors.items():
+        name, content = fspath(donors), read_json(fspath(donors), dict)
+    else:
+        name, content = "donors", donors
+    for slot, values in content.items():
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
             raise DstbenchError("the donor values are not a list of strings", file=name, slot=slot, hint=FORM)
-    rows = [(canonical_slot(slot), value, 1) for slot, values in donors.items() for value in values]
+    rows = [(canonical_slot(slot), value, 1) for slot, values in content.items() for value in values]
     schema = {"slot": pl.String, "value": pl.String, "dialogues": pl.UInt32}
     return pl.DataFrame(rows, schema=schema, orient="row"), False
 

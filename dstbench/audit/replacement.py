@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from os import PathLike
 from typing import Final
 
@@ -201,9 +200,10 @@ def _pattern(value: str) -> str:
     [False, True]
     """
     parts = re.split(r"([\W_]+)", re.sub(r"^[\W_]+|[\W_]+$", "", value))  # words, with signs between
-    signs = (f"[{_SIGNS}{''.join(sign for sign in between if not sign.isascii())}]*" for between in parts[1::2])
-    words = (_IN_WORD.join(word) for word in parts[::2])
-    return "".join(piece for pair in zip_longest(words, signs, fillvalue="") for piece in pair)
+    return "".join(
+        f"[{_SIGNS}{''.join(sign for sign in part if not sign.isascii())}]*" if at % 2 else _IN_WORD.join(part)
+        for at, part in enumerate(parts)
+    )
 
 
 def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
