@@ -96,7 +96,7 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
 
 
 def _names_in(annotated: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """The mentions of names, with their `entity` and the name `added` for it; without words that hardly ever mean the place (a restaurant called `ask`)."""
+    """Mentions of names, with `entity` and name `added`; not of words that hardly ever mean the place (`ask`)."""
     of_name = places.names.select("domain", "entity", "is_part", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
     names = names.join(of_name, on=["domain", "value"]).join(annotated, on=_OF_DOMAIN, how="left")
