@@ -74,20 +74,19 @@ def contradictions(
     dialogues = Dialogues.read(data, said, split)
     cells = dialogues.cells.filter(~pl.col("value").is_in(Convention().absent))
     unsaid = with_unsaid(_first_turns(cells), spoken_texts(dialogues.said), Convention()).filter("searched")
-    compared = None if database is None else _compare(cells, str(database))
-    doubtful = [unsaid.filter("unsaid").with_columns(kind=pl.lit("unsaid"))]
+    compared = _compare(cells if database is not None else cells.clear(), database)
     slots = unsaid.group_by("slot").agg(searched=pl.len(), unsaid=pl.col("unsaid").sum())
-    if compared is not None:
-        doubtful.insert(0, compared.filter("contradicts").with_columns(kind=pl.lit("database")))
-        checked = compared.group_by("slot").agg(checked=pl.len(), contradicting=pl.col("contradicts").sum())
-        slots = slots.join(checked, on="slot", how="full", coalesce=True).with_columns(pl.exclude("slot").fill_null(0))
-    else:
-        slots = slots.with_columns(checked=pl.lit(None, pl.UInt32), contradicting=pl.lit(None, pl.UInt32))
+    checked = compared.group_by("slot").agg(checked=pl.len(), contradicting=pl.col("contradicts").sum())
+    slots = slots.join(checked, on="slot", how="full", coalesce=True)
+    if database is not None:
+        slots = slots.with_columns(pl.exclude("slot").fill_null(0))
     slots = slots.with_columns(
         divide(pl.col(part), pl.col(whole)).alias(f"rate_{part}")
         for part, whole in (("contradicting", "checked"), ("unsaid", "searched"))
     )
-    values = pl.concat([DOUBTFUL.schema.to_frame(), *doubtful], how="diagonal_relaxed")
+    doubtful = {"database": compared.filter("contradicts"), "unsaid": unsaid.filter("unsaid")}
+    tables = (table.with_columns(kind=pl.lit(kind)) for kind, table in doubtful.items())
+    values = pl.concat([DOUBTFUL.schema.to_frame(), *tables], how="diagonal_relaxed")
     return Contradictions(
         DOUBTFUL_SLOTS.conform(slots).sort("slot"),
         DOUBTFUL.conform(values).sort("slot", "dialogue", "turn", "kind", "value", "name"),
@@ -99,7 +98,7 @@ def _first_turns(cells: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return cells.group_by(*_VALUE, *keys, maintain_order=True).agg(turn=pl.col("turn").first(), turns=pl.len())
 
 
-def _compare(cells: pl.DataFrame, folder: str) -> pl.DataFrame:
+def _compare(cells: pl.DataFrame, folder: str | PathLike[str] | None) -> pl.DataFrame:
     """The values whose entity is in the `database`, and whether they contradict what all entities of this name have."""
     facts = database_facts(folder, cells["slot"].unique().to_list()).with_columns(squeezed(pl.col("entity", "fact")))
     entities = facts.filter(_IS_NAME).select("domain", "name", entity="fact")
@@ -109,7 +108,7 @@ def _compare(cells: pl.DataFrame, folder: str) -> pl.DataFrame:
     if named.height and named.join(entities, on=["domain", "entity"], how="semi").is_empty():
         names = ", ".join(entities["name"].unique().sort()[:3]) or "no names"
         hint = f"gold names {named['name'][0]!r}, the database has {names}"
-        raise DstbenchError("the database has none of gold's names", file=folder, hint=hint)
+        raise DstbenchError("the database has none of gold's names", file=str(folder), hint=hint)
     facts = agreed_facts(facts.filter(~_IS_NAME)).drop("name")
     pairs = cells.filter(~_IS_NAME).join(named, on=["dialogue", "turn", "domain"], maintain_order="left")
     pairs = pairs.join(facts, on=["domain", "entity", "slot"], maintain_order="left")

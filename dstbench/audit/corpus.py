@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -16,6 +17,9 @@ from dstbench.audit.mentions import DOMAIN, canonical, utterances
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
 from dstbench.schema.core import BETWEEN
+
+#: Words are no value if a smaller share of the mentions of them is annotated.
+RARELY: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -99,3 +103,13 @@ def look_up(rows: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
     keys = [name for name in frame.columns if name in rows.columns]
     found = rows.select(keys).join(frame, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return rows.hstack(found.drop(keys))
+
+
+def elsewhere(mentions: pl.DataFrame, key: list[str], counted: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """For each mention: how many mentions with the same key, in other dialogues (by `id`), count."""
+    # Only sums, without arithmetic, so that Polars groups the mentions once per key and not once per sum.
+    every, own = (
+        mentions.select(is_counted.sum().over(by).alias(name) for name, is_counted in counted.items())
+        for by in (key, [*key, "id"])
+    )
+    return every.select(pl.col(name) - own[name] for name in counted)

@@ -25,8 +25,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, first_of, look_up
-from dstbench.audit.evidence import RARELY, elsewhere
+from dstbench.audit.corpus import RARELY, Corpus, elsewhere, first_of, look_up
 from dstbench.audit.mentions import squeezed
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Condition, Rules
@@ -56,13 +55,13 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
     names, entity, group = _names_in(annotated, places), pl.col("entity"), ["talk", "domain"]
     begun = state.join(corpus.turns, on="row").group_by(group).agg(begin=pl.col("row").min())
     turns = corpus.turns.select("row", "talk").join(begun, on="talk").sort("talk", "domain", "row")
-    said = names.group_by(*_OF_DOMAIN, "speaker").agg(names=entity.n_unique(), only=entity.first(), all=entity)
-    said_by = (
-        said.filter(speaker=who).select(*_OF_DOMAIN, pl.col("names", "only", "all").name.prefix(f"{who}_"))
-        for who in ("user", "system")
-    )
+    by_user, by_system = (entity.filter(pl.col("speaker") == who) for who in ("user", "system"))
+    said = names.group_by(_OF_DOMAIN).agg(
+        user_names=by_user.n_unique(), user_only=by_user.first(),
+        system_names=by_system.n_unique(), system_only=by_system.first(), system_all=by_system,
+    )  # fmt: skip
     changed = state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True)
-    for frame in (annotated, *said_by, changed, places.refusals.with_columns(refused=True)):
+    for frame in (annotated, said, changed, places.refusals.with_columns(refused=True)):
         turns = look_up(turns, frame)
     user_names, system_names = (pl.col(f"{who}_names").fill_null(0) for who in ("user", "system"))
     turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True))
@@ -97,7 +96,7 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
 
 
 def _names_in(annotated: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """`Discussion.names`, without words that hardly ever mean the place (a restaurant called `ask`)."""
+    """Mentions of names, with `entity` and name `added`; not of words that hardly ever mean the place (`ask`)."""
     of_name = places.names.select("domain", "entity", "is_part", added="value", value="name")
     names = places.mentions.filter("names_place", ~(pl.col("of_travel") & (pl.col("speaker") == "user")))
     names = names.join(of_name, on=["domain", "value"]).join(annotated, on=_OF_DOMAIN, how="left")
@@ -215,7 +214,9 @@ def _with_facts(
         kinds.filter(says_kind).with_columns(in_name=True, names_place=False),
     ]
     said = pl.concat(parts, how="diagonal").join(turns, on=_OF_DOMAIN)
-    is_early = pl.col("slot").str.contains(rules.early) & (pl.col("of_domain") | ~_is_spoken(rules))
+    is_early = pl.col("slot").str.contains(rules.early) & (
+        pl.col("of_domain") | ~pl.col("slot").str.contains(rules.spoken)
+    )
     said = said.filter(pl.col("has_begun") | is_early).with_columns(
         value=pl.when(pl.col("slot").is_in(rules.features) & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
     )
@@ -249,10 +250,6 @@ def _is_refused(rules: Rules) -> pl.Expr:
     return pl.col("refused") & (not rules.refused)
 
 
-def _is_spoken(rules: Rules) -> pl.Expr:
-    return pl.col("slot").str.contains(rules.spoken)
-
-
 def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
     """The conditions of rules (`rules.Condition`), of mentions as `judge_places` has them."""
     is_feature = pl.col("slot").is_in(rules.features)
@@ -264,7 +261,7 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
     beside = pl.col("is_beside") & ~pl.col("in_address")
     names_none = pl.col("system_names") == 0
     of_place = names_none & pl.col("was_topic") & ~pl.col("elsewhere") & of_domain
-    of_place &= pl.col("of_domain") | ~_is_spoken(rules)
+    of_place &= pl.col("of_domain") | ~pl.col("slot").str.contains(rules.spoken)
     return {
         "a name": pl.col("names_place"),
         "a value": ~pl.any_horizontal("names_place", is_feature, is_kind, is_cued, "in_name"),

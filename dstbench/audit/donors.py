@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.audit.inputs import gold_cells
+from dstbench.audit.inputs import gold_cells, spoken_texts
 from dstbench.audit.mentions import bare_words, in_words, longest_first, padded, squeezed
 from dstbench.audit.rules import english
 from dstbench.conventions.files import read_json
@@ -32,7 +32,6 @@ from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of
 from dstbench.errors import DstbenchError, check_known, warn
 from dstbench.readers import Source, sniff
-from dstbench.readers.contexts import contexts
 from dstbench.schema.core import BETWEEN
 
 LEAST: Final = 10
@@ -59,12 +58,11 @@ def read_content(path: str | PathLike[str]) -> Content:
     """The content of a dataset; warns if it holds no utterances."""
     cells = gold_cells(path)
     try:
-        said = contexts(path)
+        texts = spoken_texts(path).drop_nulls().select("dialogue", "text")
     except DstbenchError as error:
         warn(f"{error.what}: only its states are searched for values", when="before")
-        return Content(cells, pl.DataFrame(schema={"dialogue": pl.String, "text": pl.String}))
-    texts = said.unpivot(["system", "user"], index="dialogue", value_name="text").drop_nulls()
-    return Content(cells, texts.select("dialogue", "text"))
+        texts = pl.DataFrame(schema={"dialogue": pl.String, "text": pl.String})
+    return Content(cells, texts)
 
 
 def value_key(text: pl.Expr) -> pl.Expr:
@@ -172,17 +170,18 @@ def _values_of(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _given(donors: Mapping[str, Sequence[str]] | str | PathLike[str]) -> tuple[pl.DataFrame, bool]:
     """(slot, value, dialogues) of the values that the user gives, and whether they come from a dataset."""
-    name = "donors"
     if isinstance(donors, (str, PathLike)):
-        source, name = Source(fspath(donors)), fspath(donors)
+        source = Source(fspath(donors))
         source.check()
         if source.is_folder or sniff(source) is not None or source.is_parquet:
             return _values_of(gold_cells(donors)), True
-        donors = read_json(name, dict)
-    for slot, values in donors.items():
+        name, content = fspath(donors), read_json(fspath(donors), dict)
+    else:
+        name, content = "donors", donors
+    for slot, values in content.items():
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
             raise DstbenchError("the donor values are not a list of strings", file=name, slot=slot, hint=FORM)
-    rows = [(canonical_slot(slot), value, 1) for slot, values in donors.items() for value in values]
+    rows = [(canonical_slot(slot), value, 1) for slot, values in content.items() for value in values]
     schema = {"slot": pl.String, "value": pl.String, "dialogues": pl.UInt32}
     return pl.DataFrame(rows, schema=schema, orient="row"), False
 
@@ -235,17 +234,13 @@ def _parts(names: list[str]) -> tuple[list[str], list[str]]:
     >>> _parts(["Acorn guest house", "the old inn", "Ely", "museum of art"])
     (['Acorn', 'Ely', 'museum of art', 'the old'], ['guest house', 'inn'])
     """
-    cuts = {name: _cuts(name) for name in names}
+    joining, cuts = {*english().joining_words}, dict[str, list[tuple[str, str]]]()
+    for name in names:  # the longest end first; not where a word joins two
+        words = name.split()
+        places = (at for at in range(1, len(words)) if joining.isdisjoint(w.lower() for w in words[at - 1 : at + 1]))
+        cuts[name] = [(" ".join(words[:at]), " ".join(words[at:])) for at in places]
     shared = Counter(end.lower() for of_name in cuts.values() for _, end in of_name)
-    cut = [next((pair for pair in of_name if shared[pair[1].lower()] > 1), None) for of_name in cuts.values()]
-    of_kinds = [pair for pair in cut if pair is not None]
+    of_kinds = [pair for of_name in cuts.values() for pair in [p for p in of_name if shared[p[1].lower()] > 1][:1]]
     if len({end for _, end in of_kinds}) < 2:
         of_kinds = [next(iter(of_name), (name, "")) for name, of_name in cuts.items()]
     return sorted({beginning for beginning, _ in of_kinds}), sorted({end for _, end in of_kinds if end})
-
-
-def _cuts(name: str) -> list[tuple[str, str]]:
-    """A name's beginnings and ends, cut where no word joins two, the longest end first."""
-    words, joining = name.split(), {*english().joining_words}
-    places = (at for at in range(1, len(words)) if not {word.lower() for word in words[at - 1 : at + 1]} & joining)
-    return [(" ".join(words[:at]), " ".join(words[at:])) for at in places]

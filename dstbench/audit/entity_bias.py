@@ -87,7 +87,11 @@ def bias(
     1.0
     """
     convention = as_convention(profile)
-    countings = _countings(counting)
+    chosen = COUNTINGS if counting is None else counting.split(",") if isinstance(counting, str) else counting
+    countings = list(dict.fromkeys(name.strip() for name in chosen))
+    check_known(countings, COUNTINGS, "there is no counting {!r}")
+    if not countings:
+        raise UsageError("no counting to count by", hint="omit it to count in all three ways")
     if least < 1:
         raise UsageError(f"least={least} omits nothing", hint="1 or more")
     golds = open_golds(data, split)
@@ -102,9 +106,9 @@ def bias(
     by_split = {name: _count(gold_of(states), convention) for name, states in golds.items()}
     counts = pl.concat(table.with_columns(split=pl.lit(name)) for name, table in by_split.items())
     if slots is not None:
-        chosen = [canonical_slot(slot) for slot in ([slots] if isinstance(slots, str) else slots)]
-        check_known(chosen, counts["slot"].unique().to_list(), "no state has the slot {!r}", "see `ls slots`")
-        counts = counts.filter(pl.col("slot").is_in(chosen))
+        wanted = [canonical_slot(slot) for slot in ([slots] if isinstance(slots, str) else slots)]
+        check_known(wanted, counts["slot"].unique().to_list(), "no state has the slot {!r}", "see `ls slots`")
+        counts = counts.filter(pl.col("slot").is_in(wanted))
     values = _rank_values(counts, countings, train, least, names)
     return Bias(_measure_entropy(values), values, _measure_overlap(values, train))
 
@@ -137,18 +141,9 @@ def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
     return every.select(*_VALUE, "n", "of", share=divide(pl.col("n"), pl.col("of")))
 
 
-def _countings(counting: str | Sequence[str] | None) -> list[str]:
-    chosen = COUNTINGS if counting is None else counting
-    chosen = [name.strip() for name in chosen.split(",")] if isinstance(chosen, str) else list(chosen)
-    check_known(chosen, COUNTINGS, "there is no counting {!r}")
-    if not chosen:
-        raise UsageError("no counting to count by", hint="omit it to count in all three ways")
-    return list(dict.fromkeys(chosen))
-
-
 def _count(gold: Side, convention: Convention) -> pl.DataFrame:
     """(slot, value: String; cumulative, update, final: UInt32): how often each value is counted."""
-    turns = gold.turns.with_row_index("at").sort("dialogue", "turn").with_row_index("row")
+    turns = gold.sorted_turns.with_row_index("row")
     turns = turns.select(  # rows of two dialogues do not follow each other
         "at",
         row=pl.col("row") + pl.col("dialogue").rle_id(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from typing import Final
 
@@ -16,10 +17,13 @@ from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
 from dstbench.readers.contexts import contexts
 from dstbench.readers.ontology import read_entities
 from dstbench.readers.states import Side, States, in_split, merge_states
+from dstbench.runs import align
 from dstbench.runs.open import Data, named_parts, open_gold
 from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.values import with_judgements
 
+#: The gold side of states; DstbenchError if they have none.
+gold_of: Final = partial(align.gold_of, hint="an audit takes files that have gold states")
 _USUAL_ORDER: Final = {"train": 0, "dev": 1, "test": 2}
 
 
@@ -37,14 +41,6 @@ def split_names(states: States) -> list[str]:
     """The splits that a dataset knows, training first; none if it does not know them."""
     names: Iterable[str] = [] if states.splits is None else states.splits["split"].unique()
     return sorted(names, key=lambda name: (_USUAL_ORDER.get(name, len(_USUAL_ORDER)), name))
-
-
-def gold_of(states: States) -> Side:
-    """The gold side of states; DstbenchError if they have none."""
-    if states.gold is None:
-        hint = "an audit takes files that have gold states"
-        raise DstbenchError(f"no gold inside ({states.format})", file=states.source, hint=hint)
-    return states.gold
 
 
 def gold_cells(data: Data) -> pl.DataFrame:
@@ -116,14 +112,14 @@ def under(convention: Convention, slots: pl.Series, values: pl.Series) -> pl.Ser
     return with_judgements(rows, convention).select("g").collect()["g"]
 
 
-def database_facts(folder: str | None, slots: Collection[str]) -> pl.DataFrame:
+def database_facts(folder: str | PathLike[str] | None, slots: Collection[str]) -> pl.DataFrame:
     """(domain, entity, name, slot, fact, database): what a database (None: nothing) says of these slots of entities.
 
     `entity` and `fact` are canonical, `name` and `database` as written. What it leaves open ("?") is omitted.
     """
     rows = [
         (domain, CANONICAL(f"{domain}-name", entity["name"]), entity["name"], slot, CANONICAL(slot, value), value)
-        for domain, entities in ({} if folder is None else read_entities(folder)).items()
+        for domain, entities in ({} if folder is None else read_entities(str(folder))).items()
         for entity in entities
         if isinstance(entity.get("name"), str)
         for attribute, value in entity.items()

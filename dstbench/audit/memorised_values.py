@@ -117,10 +117,8 @@ def _train_values(train: Data | None) -> pl.DataFrame:
 
     In how many turns it is in any spelling, the most frequent one of these, and whether no value of the slot has more.
     """
-    if train is None:
-        names = {"slot": pl.String, "key": pl.String, "frequent": pl.String}
-        return pl.DataFrame(schema={**names, "in_train": pl.UInt32, "is_frequent": pl.Boolean})
-    counts = gold_cells(train).group_by("slot", pl.col("value").str.split(BETWEEN)).agg(turns=pl.len())
+    cells = pl.DataFrame(schema={"slot": pl.String, "value": pl.String}) if train is None else gold_cells(train)
+    counts = cells.group_by("slot", pl.col("value").str.split(BETWEEN)).agg(turns=pl.len())
     counts = counts.explode("value").group_by("slot", "value").agg(pl.col("turns").sum())
     telling = [value for value in counts["value"].unique() if tells_slot(value)]
     return (

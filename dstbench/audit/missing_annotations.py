@@ -1,7 +1,7 @@
 """Missing annotations: values that are said and not annotated, although they are annotated in similar places.
 
 (Qian et al. 2021, §3.) A value that is said belongs to the state by a rule (`discussion`), or, in domains without
-names and on request, because gold annotates most similar places (`evidence`). An added annotation holds from its turn
+names and on request, because gold annotates most similar places (`rounds`). An added annotation holds from its turn
 until gold next has a value of the slot. Additions change what is discussed and are evidence themselves, so the search
 is repeated until it finds nothing: correcting a corrected dataset changes nothing.
 """
@@ -16,11 +16,10 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.corpus import Corpus, lay_out
-from dstbench.audit.evidence import mentions_like
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.mentions import DOMAIN, vocabulary
 from dstbench.audit.places import lay_out_places
-from dstbench.audit.rounds import list_candidates, list_proposals, search
+from dstbench.audit.rounds import list_candidates, list_proposals, mentions_like, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import domain_of

@@ -17,8 +17,8 @@ import polars as pl
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.inputs import agreed_facts, database_facts
 from dstbench.audit.mentions import CANONICAL, DOMAIN, as_pattern, find_mentions, vocabulary
-from dstbench.audit.rules import WORD, Rules
-from dstbench.conventions.normalise import is_dontcare, spellings
+from dstbench.audit.rules import Rules
+from dstbench.conventions.normalise import is_dontcare
 
 #: Names that are at least so similar (`difflib`) are spellings of one name.
 ALIKE: Final = 0.88
@@ -64,35 +64,32 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
     # Names that gold has as values of other slots by a slip: the database's, and those that are names more often.
     n, is_name = pl.col("n"), slot.is_in(name_slots["slot"].implode())
     more_often = n.filter(is_name).sum() > n.filter(~is_name).sum()
-    slips = {*entities["entity"], *corpus.forms.group_by("value").agg(more_often).filter("n")["value"]} - {
-        *facts["fact"]
-    }
+    named = corpus.forms.group_by("value").agg(more_often).filter("n")["value"]
+    slips = {*entities["entity"], *named} - {*facts["fact"]}
     searched = values.join(name_slots, on="slot", how="anti").filter(
         ~slot.is_in([*rules.features, *rules.kinds]),
         ~value.str.contains(r"^\d+$"),  # a number alone does not tell its slot; the rules have the words beside it
         is_cued | ~value.is_in(list(slips)),
     )
     names = _names(entities, of_names, no_names | {*searched.filter(~is_cued)["value"]}, rules)
-    spelled = [
-        (text, slot, name)
-        for slot, name in names.join(name_slots, on="domain").select("slot", "name").iter_rows()
-        for text in _spellings(slot, name)
-    ]
-    spelled += [
-        (text, slot, CANONICAL(slot, value))
+    said_as = [
+        (as_pattern(text), slot, CANONICAL(slot, value))
         for slot in {*slots} & {*values["slot"]}
         for value, listed in rules.said_as.get(slot, {}).items()
         for text in listed
     ]
-    patterns = vocabulary(dict(searched.group_by("slot").agg("value").iter_rows())).drop("written")
-    more = pl.DataFrame([(as_pattern(text), *of) for text, *of in spelled], patterns.schema, orient="row")
-    mentions = find_mentions(corpus.texts, pl.concat([patterns, more]), corpus.turns)
+    listed = pl.concat(
+        [searched.select("slot", "value"), names.join(name_slots, on="domain").select("slot", value="name")]
+    )
+    patterns = vocabulary(dict(listed.group_by("slot").agg("value").iter_rows())).drop("written")
+    patterns = pl.concat([patterns, pl.DataFrame(said_as, patterns.schema, orient="row")])
+    mentions = find_mentions(corpus.texts, patterns, corpus.turns)
     mentions = mentions.with_columns(names_place=is_name, is_kind=slot.is_in(list(rules.kinds)))
     mentions = _with_sentences(mentions, corpus, rules)
     return Places(slots.to_list(), name_slots, facts, names, mentions, _refusals(corpus, rules))
 
 
-# --- names --------------------------------------------------------------------------------------------
+# --- names ------------------------------------------------------------------------------------------------------------
 
 
 def _names(entities: pl.DataFrame, of_gold: pl.DataFrame, common: set[str], rules: Rules) -> pl.DataFrame:
@@ -144,13 +141,6 @@ def _bare(name: str, rules: Rules) -> str:
     for phrase, meant in rules.phrases.items():
         words = re.sub(rf"\b{phrase}\b", meant, words)
     return words.replace(" ", "")
-
-
-def _spellings(slot: str, value: str) -> set[str]:
-    """The spellings of a value; tokenisers split genitives off (``rosa s``). Signs alone are none."""
-    texts = {value, *spellings(slot, value)}
-    texts |= {re.sub(r"(\w{3,})s\b", r"\1 s", text, count=1) for text in texts}
-    return {text for text in texts if re.search(WORD, text)}
 
 
 # --- sentences --------------------------------------------------------------------------------------------------------

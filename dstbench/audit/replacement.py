@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from os import PathLike
 from typing import Final
 
@@ -201,9 +200,10 @@ def _pattern(value: str) -> str:
     [False, True]
     """
     parts = re.split(r"([\W_]+)", re.sub(r"^[\W_]+|[\W_]+$", "", value))  # words, with signs between
-    signs = (f"[{_SIGNS}{''.join(sign for sign in between if not sign.isascii())}]*" for between in parts[1::2])
-    words = (_IN_WORD.join(word) for word in parts[::2])
-    return "".join(piece for pair in zip_longest(words, signs, fillvalue="") for piece in pair)
+    return "".join(
+        f"[{_SIGNS}{''.join(sign for sign in part if not sign.isascii())}]*" if at % 2 else _IN_WORD.join(part)
+        for at, part in enumerate(parts)
+    )
 
 
 def _pieces(texts: pl.DataFrame, names: pl.DataFrame, datasets: Sequence[Content]) -> pl.DataFrame:
@@ -279,17 +279,15 @@ def _misspelt(cut: pl.DataFrame, spelled: pl.DataFrame, datasets: Sequence[Conte
     likeness = process.cpdist(spoken["bare"], spoken["key"], scorer=Indel.normalized_similarity, score_cutoff=ALIKE)
     spoken = spoken.with_columns(likeness=pl.Series(likeness)).filter(pl.col("likeness") > 0)
     spoken = spoken.sort("likeness", "phrase", descending=[True, False])
-    best: dict[tuple[str, ...], list[str]] = {}  # no phrase is part of another one
-    for *name, phrase in spoken.select("dialogue", "bare", "entity", "phrase").iter_rows():
-        kept = best.setdefault((*name,), [])
-        if not any(f" {phrase} " in f" {other} " or f" {other} " in f" {phrase} " for other in kept):
-            kept.append(phrase)
-    found = {
-        (dialogue, phrase.replace(" ", ""), _pattern(phrase), entity)
-        for (dialogue, _, entity), kept in best.items()
-        for phrase in kept
-    }
-    return pl.DataFrame(sorted(found), dict.fromkeys(("dialogue", "key", "pattern", "entity"), pl.String), orient="row")
+    kept: dict[tuple[str, ...], list[str]] = {}  # by name; no phrase is part of another one
+    found = []
+    for dialogue, bare, entity, phrase in spoken.select("dialogue", "bare", "entity", "phrase").iter_rows():
+        others = kept.setdefault((dialogue, bare, entity), [])
+        if not any(f" {phrase} " in f" {other} " or f" {other} " in f" {phrase} " for other in others):
+            others.append(phrase)
+            found.append((dialogue, phrase.replace(" ", ""), _pattern(phrase), entity))
+    schema = dict.fromkeys(("dialogue", "key", "pattern", "entity"), pl.String)
+    return pl.DataFrame(found, schema, orient="row").unique()
 
 
 def _refused(cells: pl.DataFrame, names: pl.DataFrame, mentions: pl.DataFrame, ordinary: pl.DataFrame) -> pl.DataFrame:

@@ -359,8 +359,9 @@ def _additions(turns: pl.DataFrame, cells: pl.DataFrame, proposals: pl.DataFrame
     """The rows of additions: the evidence in words, what is said around the value, gold's state of the turn."""
     entries = proposals.select(_CELL).join(cells.rename({"slot": "of_gold"}), on=_KEY)
     domain, other = (pl.col(name).str.split("-").list.first() for name in ("slot", "of_gold"))
-    entries = entries.sort(*_CELL, domain != other, "of_gold").group_by(_CELL, maintain_order=True)
-    states = entries.agg(state=pl.format("{} = {}", "of_gold", "value").str.join("; "))
+    entries = entries.sort(*_CELL, domain != other, "of_gold")
+    entry = pl.format("{} = {}", "of_gold", "value")
+    states = entries.group_by(_CELL, maintain_order=True).agg(state=entry.str.join("; "))
     exchange, text = _lines(*_PARTIES).alias("exchange"), marked(pl.col("utterance"), pl.col("start"), pl.col("end"))
     around = turns.with_columns(before=exchange.shift(1).over("dialogue"), after=exchange.shift(-1).over("dialogue"))
     additions = proposals.drop("group", "of", "order").join(around, on=_KEY).join(states, on=_CELL, how="left")

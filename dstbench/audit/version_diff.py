@@ -106,7 +106,12 @@ def diff(
     cells = _compare(_side_by_side(before_states, after_states), convention)
     names_of_both = pl.lit(before_name).alias("before"), pl.lit(after_name).alias("after")
     versions, domains, slots = _measure(cells.with_columns(split=pl.lit("")))
-    versions = versions.with_columns(*names_of_both, **_in_one_only(before_gold, after_gold))
+    in_one_only = {
+        f"{key[-1]}s_{name}": pl.lit(one.turns.select(key).unique().join(other.turns, on=key, how="anti").height)
+        for key in (["dialogue"], ["dialogue", "turn"])
+        for name, one, other in (("before", before_gold, after_gold), ("after", after_gold, before_gold))
+    }
+    versions = versions.with_columns(*names_of_both, **in_one_only)
     different = cells.drop_nulls("kind")
     changes = different.group_by(_CHANGE).agg(turns=pl.len(), dialogues=pl.col("dialogue").n_unique())
     by_name = [pl.col(name).cast(pl.String) for name in _CHANGE]  # `slot` first
@@ -137,15 +142,6 @@ def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
         what = ", ".join(names) or "nothing"
         raise UsageError(f"names={what}: two different names are needed", hint="one for each version")
     return dict(zip(names, (before, after), strict=True))
-
-
-def _in_one_only(before: Side, after: Side) -> dict[str, pl.Expr]:
-    """How many dialogues and turns only one version has."""
-    return {
-        f"{key[-1]}s_{name}": pl.lit(one.turns.select(key).unique().join(other.turns, on=key, how="anti").height)
-        for key in (["dialogue"], ["dialogue", "turn"])
-        for name, one, other in (("before", before, after), ("after", after, before))
-    }
 
 
 def _warn_of_lengths(before: Side, after: Side, before_name: str, after_name: str) -> None:

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dstbench import audit
+from dstbench.audit.corpus import RARELY
 from dstbench.audit.discussion import SUPPORT
-from dstbench.audit.evidence import RARELY
 from dstbench.audit.rules import read_rules
 from dstbench.schema.audit import CANDIDATES
 from tests.planted import HOTELS, ONTOLOGY, RESTAURANTS, States, consistent, memory, said, take_out
