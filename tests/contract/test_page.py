@@ -133,8 +133,8 @@ def test_every_cell_is_that_of_its_row_and_column_and_rows_are_in_order(make: Ca
 
 
 def test_an_interval_that_is_drawn_in_a_cell_has_its_score_where_it_is(make: Callable[..., Made]) -> None:
-    cell = (
-        r"<td>([\d.]+)<small> ([\d.]+)–([\d.]+)</small><svg class=\"interval\"[^>]*>\s*"
+    cell = (  # value, low, a dash, high
+        r"<td>([\d.]+)<small> ([\d.]+)\D([\d.]+)</small><svg class=\"interval\"[^>]*>\s*"
         r"<line x1=\"([\d.]+)\" x2=\"([\d.]+)\"[^>]*/><circle cx=\"([\d.]+)\""
     )
     cells = [[float(text) for text in found] for found in re.findall(cell, make("three").html)]
