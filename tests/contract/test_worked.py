@@ -223,3 +223,16 @@ def test_above_scores_stands_which_profile_is_made_for_the_format_if_it_orders_r
         assert re.search(r"one is number 2 of 2 under it, and number 1 here|other is number 1 of 2 under it", note)
         assert not re.search("made for this format", run(command, "one.json", "other.json", "--profile", "star").err)
     assert "made for this format" not in run("score", "one.json", "one.json", "--name", "a,b", "-m", "jga").err
+
+
+def test_an_audit_of_two_versions_says_what_each_has_alone() -> None:
+    for file, dialogues in (("older.jsonl", "ABC"), ("newer.jsonl", "AXYZ")):
+        turns = [{"dialogue_id": name, "turn": t, "gold": {"hotel-area": "x"}} for name in dialogues for t in (0, 1)]
+        Path(file).write_text("\n".join(map(json.dumps, turns)), encoding="utf-8")
+    lines = [line.split() for line in run("audit", "diff", "older.jsonl", "newer.jsonl").out.splitlines()]
+    head = next(line for line in lines if {"only", "in"} <= {*line})
+    names = [name for before, name in pairwise(head) if before == "in"]
+    assert names == ["both", "older", "newer"]
+    (dialogues, turns) = (line for line in lines if line[:1] in (["dialogues"], ["turns"]))
+    assert [number for number in dialogues if number.isdigit()][:3] == ["1", "2", "3"]
+    assert [number for number in turns if number.isdigit()][:3] == ["2", "4", "6"]
