@@ -93,8 +93,7 @@ class Source(File):
         """The first bytes of the content; the rest is not read."""
         if "raw" in self.__dict__ or self.inside:
             return self.raw[:size]
-        with self.open() as stream:
-            return stream.read(size)
+        return self.content(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(``item N: ``, object) of a JSON list, of which only the keys that begin with one of `keep` are decoded."""

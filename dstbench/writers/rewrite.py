@@ -6,7 +6,6 @@ before it gets its name; if its states or utterances are not as requested, the f
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection
 from os import PathLike, fspath
 from pathlib import Path
@@ -226,5 +225,4 @@ def _rewrite_folder(source: Source, folder: Path, edits: _Edits, name: str | Non
         raise source.error("no dialogue would be left in it")
     for file in source.files():
         if file.name not in data:
-            with file.open() as stream, place(file).open("wb") as copy:
-                shutil.copyfileobj(stream, copy)
+            place(file).write_bytes(file.content())
