@@ -65,11 +65,9 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
     source = states.source
     if gold is not None and states.pred is not None:
         states = replace(states, pred=_by_golds_names(source, states.pred, gold))
-        if gold.splits is not None and gold.gold is not None and gold.splits["split"].n_unique() > 1:
-            turns = gold.gold.turns.join(gold.splits, on="dialogue").partition_by("split", as_dict=True)
-            of_splits = {str(split): of_split for (split,), of_split in turns.items()}
-            if (split := choose_split(states, of_splits, gold.source)) is not None:
-                gold = only_split(gold, split)
+        if gold.splits is not None and gold.splits["split"].n_unique() > 1:
+            splits = gold.splits["split"].unique(maintain_order=True)
+            gold = of_split(states, {split: only_split(gold, split) for split in splits}) or gold
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
@@ -160,31 +158,33 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     return replace(pred, turns=turns)
 
 
-def choose_split(states: States, splits: Mapping[str, pl.DataFrame], gold: str) -> str | None:
-    """The split that predictions are of, named by a warning; None: none has a dialogue of theirs.
+def of_split(states: States, golds: Mapping[str, States]) -> States | None:
+    """The gold of the split that predictions are of, named by a warning; None: none has a dialogue of theirs.
 
     It is the only one that has dialogues of the predictions. As ids may repeat (in SGD, most of the test set's are in
     the training set, too), it is else the only one that has all turns of the predictions, or that has all of them and
-    no other turns of their dialogues. `splits` has the turns of each split, and `gold` is what messages call gold.
+    no other turns of their dialogues.
     """
+    source = next(iter(golds.values())).source
     if states.pred is None:
-        what = f"only gold tells which dialogues it has ({states.format}), and {gold} has several splits"
-        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {next(iter(splits))}")
+        what = f"only gold tells which dialogues it has ({states.format}), and {source} has several splits"
+        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {next(iter(golds))}")
     predicted, fits = states.pred.turns, dict[str, int]()
-    for split, turns in splits.items():
+    for split, gold in golds.items():
+        turns = gold_of(gold).turns
         of_dialogues = turns.join(predicted, on="dialogue", how="semi").height
         is_whole = predicted.join(turns, on=_KEY, how="semi").height == predicted.height
         fits[split] = (of_dialogues > 0) + is_whole + (is_whole and of_dialogues == predicted.height)
     reasons = ("in which it has dialogues", "that has all its turns", "in which its dialogues have no other turns")
     for fit, reason in enumerate(reasons, 1):
-        candidates = [split for split, own in fits.items() if own >= fit]
+        candidates = sorted(split for split, own in fits.items() if own >= fit)
         if len(candidates) == 1:
-            warn(f"scored on the split {candidates[0]}, the only one of {gold} {reason}", file=states.source)
-            return candidates[0]
+            warn(f"scored on the split {candidates[0]}, the only one of {source} {reason}", file=states.source)
+            return golds[candidates[0]]
     if not any(fits.values()):
         return None
     candidates = sorted(split for split, own in fits.items() if own == max(fits.values()))
-    what = f"predictions in the splits {', '.join(candidates)} of {gold}"
+    what = f"predictions in the splits {', '.join(candidates)} of {source}"
     raise DstbenchError(what, file=states.source, hint=f"choose one: --split {candidates[-1]}")
 
 
