@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, Literal, Self, TypeVar
@@ -28,7 +27,6 @@ _NOTE: Final = re.compile(r"readme|licen[cs]e|changelog|.*\.(md|rst|pdf)$", re.I
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_SEPARATOR: Final = re.compile(r"\s*[\[,]\s*")
 # The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -91,9 +89,7 @@ class Source(File):
 
     def beginning(self, size: int) -> bytes:
         """The first bytes of the content; the rest is not read."""
-        if "raw" in self.__dict__ or self.inside:
-            return self.raw[:size]
-        return self.content(size)
+        return self.raw[:size] if "raw" in self.__dict__ or self.inside else self.content(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(``item N: ``, object) of a JSON list, of which only the keys that begin with one of `keep` are decoded."""
@@ -113,18 +109,7 @@ class Source(File):
         except msgspec.ValidationError:
             raise self.misshapen(f"{place}expected an object") from None
         except _NOT_JSON as error:
-            raise self.broken(error, place or self._broken_item) from None
-
-    @property
-    def _broken_item(self) -> str:
-        """Which object of a JSON list is broken, or what follows it."""
-        decoder, text, number, at = json.JSONDecoder(), self.raw.decode(errors="replace"), 0, 0
-        with suppress(ValueError, RecursionError):
-            while separator := _SEPARATOR.match(text, at):
-                at = decoder.raw_decode(text, separator.end())[1]
-                number += 1
-            number -= 1
-        return f"item {number}: "
+            raise self.broken(error, place) from None
 
     @cached_property
     def kind(self) -> Kind:

@@ -16,7 +16,7 @@ import polars as pl
 from dstbench.conventions.slots import canonical_dialogue, hint_at_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
-from dstbench.io.atomic import refuse_overwriting, replacing, replacing_folder
+from dstbench.io.atomic import refuse_overwriting, replacing
 from dstbench.readers import Format, Source, find_files
 from dstbench.readers.registry import WRITABLE
 from dstbench.readers.rows import Document
@@ -62,7 +62,7 @@ def rewrite(
     refuse_overwriting([source.path], [target])
     edits = _Edits(states, said, without)
     if source.is_folder:
-        with replacing_folder(target) as folder:
+        with replacing(target, is_folder=True) as folder:
             _rewrite_folder(source, folder, edits, format)
             edits.check_all_used(source)
         return
