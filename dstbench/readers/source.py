@@ -212,7 +212,10 @@ class Source(File):
     def around(self) -> tuple[str, ...]:
         """The keys of a JSON object under which dialogues may be, and which are not themselves ids of dialogues."""
         is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # of other files, no more is read
-        return keys_around(self.sample) if is_object and self.kind == "json" else ()
+        if not is_object or self.kind != "json":
+            return ()
+        inner = ((key, item) for key, item in self.sample.items() if isinstance(item, (dict, list)) and item)
+        return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))
 
     def parts(self) -> list[Self]:
         """A source for the content under each key of a wrapper (see `around`); `inside` has the key."""
@@ -286,18 +289,6 @@ _AROUND: Final = frozenset({
 })  # fmt: skip
 # The most keys of a wrapper that are looked at.
 _MOST: Final = 20
-
-
-def keys_around(document: Any) -> tuple[str, ...]:
-    """The keys of decoded JSON, among its first, under which dialogues are and which are not ids of dialogues.
-
-    >>> keys_around({"summary": {"jga": 0.5}, "testResults": [{}], "SNG1": [{}]})
-    ('testResults',)
-    """
-    if not isinstance(document, dict):
-        return ()
-    inner = ((key, item) for key, item in document.items() if isinstance(item, (dict, list)) and item)
-    return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))
 
 
 def _is_around(key: str, content: Any) -> bool:
