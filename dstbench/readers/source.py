@@ -92,24 +92,19 @@ class Source(File):
         return self.raw[:size] if "raw" in self.__dict__ or self.inside else self.content(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(``item N: ``, object) of a JSON list, of which only the keys that begin with one of `keep` are decoded."""
-        place = ""
+        """(``item N: ``, object) of a JSON list, with only the keys that begin with one of `keep`."""
         if not self.raw[:1024].lstrip().startswith(b"["):
             raise self.misshapen("not a JSON list")
         try:
-            for number, item in enumerate(_ITEMS.decode(self.raw)):
-                place, text = f"item {number}: ", bytes(item)
-                fields = _MEMBERS.decode(text)
-                kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
-                # A repeated key is in `kept` once but in the text twice. The text may contain it for other reasons, or
-                # spell it with escapes, so the slow decoder decides.
-                if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept) or b"\\u" in text:
-                    json.loads(text, object_pairs_hook=self.refuse_repeated_keys)
-                yield place, kept
-        except msgspec.ValidationError:
-            raise self.misshapen(f"{place}expected an object") from None
+            items = _ITEMS.decode(self.raw)
         except _NOT_JSON as error:
-            raise self.broken(error, place) from None
+            raise self.broken(error) from None
+        for number, item in enumerate(items):
+            place = f"item {number}: "
+            fields = self._decode(bytes(item), place)
+            if not isinstance(fields, dict):
+                raise self.misshapen(f"{place}expected an object")
+            yield place, {key: value for key, value in fields.items() if key.startswith(keep)}
 
     @cached_property
     def kind(self) -> Kind:
@@ -273,8 +268,6 @@ class Source(File):
             return self.error(f"{place}the JSON ends too early", "the file is cut off; write it again")
         if isinstance(error, RecursionError):
             return self.error(f"{place}the JSON is nested too deeply")
-        if isinstance(error, UnicodeDecodeError):
-            return self.error(f"{place}not UTF-8")
         return self.error(f"{place}broken JSON: {reason}")
 
 
