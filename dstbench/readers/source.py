@@ -160,10 +160,6 @@ class Source(File):
         item = next(self.whole_lines())[1]
         return item if isinstance(item, dict) and item.keys() >= {*keys} else None
 
-    def first_line_has(self, *keys: str) -> bool:
-        """Whether the first of the JSON Lines is an object with these keys, for sniffing."""
-        return self.first_line(*keys) is not None
-
     def json_lines(self) -> Iterator[tuple[str, Any]]:
         """(``line N: ``, decoded value) of every line that is not blank, one by one: sniffing takes only the first."""
         for number, line in enumerate(io.BytesIO(self.raw), start=1):
@@ -229,13 +225,6 @@ class Source(File):
     def dialogue(self) -> str | None:
         """The dialogue that the file is named after, if its name is an id of MultiWOZ; None: it is not."""
         return self.title if re.match(OWN_ID, self.title.upper()) else None
-
-    def split_key(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
-        """Dialogue and turn of a key such as ``MUL0484.json_3`` or ``mul0484-3``, split at the last separator."""
-        dialogue, _, turn = key.rpartition(separator)
-        if not (dialogue and turn.isdecimal()):
-            raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
-        return dialogue, turn
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
