@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import Any, Final, Literal, Self, TypeVar
@@ -29,6 +30,7 @@ _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 # The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
+_SEPARATOR: Final = re.compile(r"\s*[\[,]\s*")
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -98,13 +100,24 @@ class Source(File):
         try:
             items = _ITEMS.decode(self.raw)
         except _NOT_JSON as error:
-            raise self.broken(error) from None
+            raise self.broken(error, self._broken_item) from None
         for number, item in enumerate(items):
             place = f"item {number}: "
             fields = self._decode(bytes(item), place)
             if not isinstance(fields, dict):
                 raise self.misshapen(f"{place}expected an object")
             yield place, {key: value for key, value in fields.items() if key.startswith(keep)}
+
+    @property
+    def _broken_item(self) -> str:
+        """Which object of a JSON list is broken, or what follows it."""
+        decoder, text, number, at = json.JSONDecoder(), self.raw.decode(errors="replace"), 0, 0
+        with suppress(ValueError, RecursionError):
+            while separator := _SEPARATOR.match(text, at):
+                at = decoder.raw_decode(text, separator.end())[1]
+                number += 1
+            number -= 1
+        return f"item {number}: "
 
     @cached_property
     def kind(self) -> Kind:

@@ -48,10 +48,10 @@ def test_every_cut_is_noticed(document: list[dict[str, Any]], indent: int | None
     [
         (b'{"a_": 1}', "not a JSON list"),
         (b'[{"a_": 1}, "x"]', "item 1: expected an object"),
-        (b'[{"a_": 1} {"a_": 1}]', r"broken JSON: expected ',' or '\]' \(byte 11\)"),
-        (b'[{"a_": 1},]', r"broken JSON: .* \(byte 11\)"),
+        (b'[{"a_": 1} {"a_": 1}]', "item 0: broken JSON: expected ',' or '\\]'"),
+        (b'[{"a_": 1},]', "item 1: broken JSON"),
         (b"[{}] and more", "broken JSON: trailing characters"),
-        (b'[{}, {"a_": 1, "b" 2}]', r"broken JSON: expected ':' \(byte 1[89]\)"),
+        (b'[{}, {"a_": 1, "b" 2}]', r"item 1: broken JSON: expected ':' \(byte 1[89]\)"),
         (b'[{"a_": 1, "b": 2, "a_": 3}]', "the key 'a_' twice"),
         (b'[{"a_": "\xff"}]', "not UTF-8: byte 0xff in line 1"),
         (b'[{"a_": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]", "nested too deeply"),
