@@ -65,7 +65,25 @@ class Plugins(Generic[T]):
         if len(named) > 1:
             places = " and ".join(one.place for one in named)
             raise DstbenchError(f"several {self.kind}s are called {name!r}: {places}", hint="keep one of them")
-        return self._get(named[0]) if named else None
+        if not named:
+            return None
+        one = named[0]
+        if (key := (one.place, one.origin)) not in self._loaded:
+            try:
+                plugin = one.load()
+            except (Exception, SystemExit) as error:  # whatever its module does
+                raise DstbenchError(f"{one.place}: cannot be imported: {fault_of(error)}") from error
+            try:
+                if not self.is_one(plugin):
+                    hint = "`dstbench help plugins` shows one of each kind"
+                    raise UsageError(f"{plugin!r} is not a {self.kind}", hint=hint)
+                own_name = self.name_of(plugin)
+                if isinstance(own_name, str) and own_name != name:
+                    raise UsageError(f"the {self.kind} calls itself {own_name!r}", hint="give both the same name")
+                self._loaded[key] = self.checked(plugin, one.origin)
+            except DstbenchError as error:
+                raise DstbenchError(f"{one.place}: {error.what}", hint=error.hint) from error
+        return self._loaded[key]
 
     def names(self) -> list[str]:
         """The names, those of modules first; nothing is imported to know them."""
@@ -104,25 +122,6 @@ class Plugins(Generic[T]):
             place = f"package {package.name} {package.version}, entry point {entry.name} = {entry.value}"
             declared[place] = _Declared(entry.name, place, _of_package(package), entry.load)
         return [*declared.values()]
-
-    def _get(self, declared: _Declared) -> T:
-        key = (declared.place, declared.origin)
-        if key not in self._loaded:
-            try:
-                plugin = declared.load()
-            except (Exception, SystemExit) as error:  # whatever its module does
-                raise DstbenchError(f"{declared.place}: cannot be imported: {fault_of(error)}") from error
-            try:
-                if not self.is_one(plugin):
-                    hint = "`dstbench help plugins` shows one of each kind"
-                    raise UsageError(f"{plugin!r} is not a {self.kind}", hint=hint)
-                name = self.name_of(plugin)
-                if isinstance(name, str) and name != declared.name:
-                    raise UsageError(f"the {self.kind} calls itself {name!r}", hint="give both the same name")
-                self._loaded[key] = self.checked(plugin, declared.origin)
-            except DstbenchError as error:
-                raise DstbenchError(f"{declared.place}: {error.what}", hint=error.hint) from error
-        return self._loaded[key]
 
 
 def use(modules: str | Iterable[str]) -> list[ModuleType]:

@@ -24,7 +24,7 @@ from dstbench.errors import did_you_mean, in_python, percent, visible
 from dstbench.io.escape import csv_text, json_text, markdown_text
 from dstbench.io.files import path_text
 from dstbench.io.foreign import by_content, url
-from dstbench.io.tables import separators
+from dstbench.io.tables import separator_of
 from dstbench.metrics.base import exact_sum, in_parts, in_steps
 from dstbench.metrics.registry import name_of, sign_of
 
@@ -41,8 +41,8 @@ EXAMPLES: list[tuple[Any, tuple[Any, ...], Any]] = [
     (path_text, ("caf\udce9.json",), "caf\\udce9.json"),
     (path_text, ("café.json",), "café.json"),
     (url, ("https:/a.org/p",), ("a URL, which is not read", "download it and name the file: curl -LO https://a.org/p")),
-    (separators, (b"sep=;\nid;turn\n",), ([";"], b"id;turn\n")),
-    (lambda text: separators(text)[0][0], (b'id;"a,b,c";turn\n',), ";"),
+    (separator_of, (b"sep=;\nid;turn\n",), (";", b"id;turn\n")),
+    (lambda text: separator_of(text)[0], (b'id;"a,b,c";turn\n',), ";"),
     (lambda text: by_content(text).what[:10], (b"<!DOCTYPE html>",), "a web page"),  # type: ignore[union-attr]
     (sign_of, ("fga:lam=0.25",), 1),
     (sign_of, ("missed",), -1),

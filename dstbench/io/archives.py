@@ -19,51 +19,11 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from dstbench.errors import DstbenchError, UsageError, first_repeated
-from dstbench.io.limits import FREE_BYTES, RATIO, UNPACKED
+from dstbench.io.limits import MB, Fail, check_ratio, check_unpacked
 
 #: How a zip starts: with a member, or, if it has none, with its table of contents.
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_MB: Final = 10**6
 _DAMAGES: Final = (EOFError, OSError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile)
-
-#: Makes the error about the file: what is wrong with it, and a hint.
-Fail = Callable[[str, str], DstbenchError]
-
-
-class _Limited(io.RawIOBase):
-    """What is unpacked of a file of `packed` bytes, up to the limits; an error says how the file is damaged."""
-
-    def __init__(self, inner: Any, below: IO[bytes], kind: str, packed: int, fail: Fail) -> None:
-        self._inner, self._below, self._kind, self._packed, self._fail = inner, below, kind, packed, fail
-        self._size = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        try:
-            piece = self._inner.read(len(buffer))
-        except _DAMAGES as error:
-            if isinstance(error, OSError) and error.errno:  # an error of the disk, not of the content
-                raise
-            raise damaged(self._kind, error, self._fail) from None
-        buffer[: len(piece)] = piece
-        self._size += len(piece)
-        check_size(self._size, self._packed, self._fail)
-        return len(piece)
-
-    def close(self) -> None:
-        self._below.close()
-        super().close()
-
-
-def check_size(unpacked: int, packed: int, fail: Fail) -> None:
-    """Refuse a size beyond the limits."""
-    if unpacked > UNPACKED.value * _MB:
-        hint = f"if that is right, set {UNPACKED.variable} to more MB"
-        raise fail(f"more than {UNPACKED.value:,} MB when unpacked", hint)
-    if unpacked > max(FREE_BYTES, RATIO.value * packed):
-        raise fail(f"more than {RATIO.value} times its packed size when unpacked", RATIO.hint)
 
 
 def damaged(kind: str, error: Exception, fail: Fail) -> DstbenchError:
@@ -98,13 +58,37 @@ _PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
 ENDINGS: Final = (*_PACKERS, ".zst")
 
 
-def unpacked(stream: io.BufferedReader, size: int, fail: Fail) -> io.BufferedReader:
-    """The unpacked stream of a file of this size, if it is packed by anything but zip; else the stream itself."""
-    beginning = stream.peek(6)
-    for mark, (kind, unpack) in _UNPACKERS.items():
-        if beginning.startswith(mark):
-            return io.BufferedReader(_Limited(unpack(stream), stream, kind, size, fail), _MB)
-    return stream
+def content(opening: Callable[[], Any], kind: str, size: int, fail: Fail, most: int | None = None) -> bytes:
+    """What is in a file, or its `most` first bytes, unpacked if it is packed by anything but zip.
+
+    Args:
+        opening: Opens it, as it is on disk or in an archive.
+        kind: The archive that it is in, ``zip``, or nothing.
+        size: Its packed size.
+        fail: Makes the error that it is damaged, or too large.
+        most: The number of bytes; None: all.
+    """
+    pieces, length = list[bytes](), 0
+    try:
+        with opening() as stream:
+            packed = io.BufferedReader(stream)
+            beginning = packed.peek(4)
+            named = [how for mark, how in _UNPACKERS.items() if beginning.startswith(mark)]
+            if not named:  # the sizes of what is in a zip are checked when it is opened
+                return packed.read(most)
+            kind, unpack = named[0]
+            unpacked = unpack(packed)
+            while piece := unpacked.read(MB if most is None else min(MB, most - length)):
+                pieces.append(piece)
+                length += len(piece)
+                check_unpacked(length, fail)
+                check_ratio(length, size, fail)
+    except _DAMAGES as error:
+        is_of_disk = isinstance(error, OSError) and error.errno  # else it is of the content
+        if isinstance(error, DstbenchError) or not kind or is_of_disk:
+            raise
+        raise damaged(kind, error, fail) from None
+    return b"".join(pieces)
 
 
 def unpacked_name(name: str) -> str:
@@ -135,17 +119,7 @@ def open_archive(path: Path, fail: Fail) -> zipfile.ZipFile:
     if again := first_repeated(names):
         raise fail(f"a zip with the member {again!r} twice", "pack it again")
     # `zipfile` reads no more of a member than the size that is stated.
-    check_size(sum(member.file_size for member in archive.infolist()), os.path.getsize(path), fail)
+    size = sum(member.file_size for member in archive.infolist())
+    check_unpacked(size, fail)
+    check_ratio(size, os.path.getsize(path), fail)
     return archive
-
-
-def open_member(place: zipfile.Path, fail: Fail) -> io.BufferedReader:
-    """The content of a file in a zip."""
-    archive = place.root
-    if archive.getinfo(place.at).flag_bits & 1:
-        raise fail("an encrypted zip", "unpack it with its password and give what was inside")
-    try:
-        stream = archive.open(place.at)
-    except _DAMAGES as error:
-        raise damaged("zip", error, fail) from None
-    return io.BufferedReader(_Limited(stream, stream, "zip", os.path.getsize(str(archive.filename)), fail), _MB)

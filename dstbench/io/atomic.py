@@ -68,16 +68,31 @@ def _refuse_taken(path: str | Path, taken: Mapping[object, bool]) -> None:
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary file beside `path` that replaces it if the block succeeds, and is removed if it fails."""
-    if os.path.exists(path) and not os.path.isfile(path):
+def replacing(path: str | Path, *, is_folder: bool = False) -> Iterator[Path]:
+    """A temporary file (or folder) beside `path` that replaces it if the block succeeds, and is removed if it fails."""
+    if is_folder and os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
+        raise DstbenchError("is there already", file=str(path), hint="name a folder that is new, or empty")
+    if not is_folder and os.path.exists(path) and not os.path.isfile(path):
         raise DstbenchError("not a file that can be replaced", file=str(path), hint="name a file, or use > or |")
     _refuse_taken(path, _guards[-1] if _guards else {})
-    with _temporary(path) as temporary:
-        temporary.touch()
+    target = Path(os.path.realpath(path))  # a link stays, and the file it points to is replaced
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    try:
+        temporary.mkdir() if is_folder else temporary.touch()
         yield temporary
-        with temporary.open("rb") as complete:
-            os.fsync(complete.fileno())
+        if not is_folder:
+            with temporary.open("rb") as complete:
+                os.fsync(complete.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        what = f"cannot be written: {os.strerror(error.errno) if error.errno else error}"
+        is_full = error.errno in _FULL
+        hint = "make room, or name a file elsewhere" if is_full else "is the folder there, and writable?"
+        raise DstbenchError(what, file=str(path), hint=hint) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        with suppress(OSError):  # it was a folder, or nothing is there, or its folder is none
+            temporary.unlink()
     note(path, written=True)
 
 
@@ -93,31 +108,3 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DstbenchError(f"cannot be made: {error.strerror}", file=str(folder), hint="name a folder") from None
-
-
-@contextmanager
-def replacing_folder(path: str | Path) -> Iterator[Path]:
-    """A temporary folder beside `path` that is renamed to it if the block succeeds, and is removed if it fails."""
-    if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
-        raise DstbenchError("is there already", file=str(path), hint="name a folder that is new, or empty")
-    with _temporary(path) as temporary:
-        temporary.mkdir()
-        yield temporary
-
-
-@contextmanager
-def _temporary(path: str | Path) -> Iterator[Path]:
-    target = Path(os.path.realpath(path))  # a link stays, and the file it points to is replaced
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        yield temporary
-        temporary.replace(target)
-    except OSError as error:
-        what = f"cannot be written: {os.strerror(error.errno) if error.errno else error}"
-        is_full = error.errno in _FULL
-        hint = "make room, or name a file elsewhere" if is_full else "is the folder there, and writable?"
-        raise DstbenchError(what, file=str(path), hint=hint) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        with suppress(OSError):  # it was a folder, or nothing is there, or its folder is none
-            temporary.unlink()

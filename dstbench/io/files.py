@@ -6,23 +6,20 @@ import io
 import logging
 import os
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
-from functools import cached_property
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, BinaryIO, Final, Self
 
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
 from dstbench.io.atomic import note
 from dstbench.io.foreign import LOOKED_AT, Foreign, by_content, by_members, url
-from dstbench.io.limits import UNPACKED
-
-T = TypeVar("T")
+from dstbench.io.limits import MB, UNPACKED, check_unpacked
 
 _BOM: Final = b"\xef\xbb\xbf"
-_MB: Final = 1_000_000
 _LOG: Final = logging.getLogger(__name__)  # the command line shows it as progress
 
 
@@ -64,12 +61,13 @@ class File:
         outer = next((path for path in (self.path, *self.path.parents) if os.path.exists(path)), self.path)
         if not os.path.isfile(outer):
             return self.path
-        with self._guarded(lambda: outer.open("rb")) as file:
+        with self._reading(), outer.open("rb") as file:
             note(file.fileno())
-            if not self._guarded(lambda: file.read(4)).startswith(archives.ZIP):
-                if outer != self.path:
-                    raise self.error(f"no such file: {outer} is not a zip")
-                return self.path
+            is_zip = file.read(4).startswith(archives.ZIP)
+        if not is_zip:
+            if outer != self.path:
+                raise self.error(f"no such file: {outer} is not a zip")
+            return self.path
         root = zipfile.Path(archives.open_archive(outer, self.error))
         place = root.joinpath(*self.path.relative_to(outer).parts)
         if place.at and not place.exists():
@@ -83,8 +81,8 @@ class File:
 
     def check(self) -> None:
         """Raise a `DstbenchError` if this cannot be opened, or is of a kind that holds no data (`foreign`)."""
-        if not (self.is_pipe or self.is_parquet):
-            self._refuse(self.foreign)
+        if not (self.is_pipe or self.is_parquet) and self.foreign is not None:
+            raise self.error(*self.foreign)
 
     @cached_property
     def foreign(self) -> Foreign | None:
@@ -92,19 +90,12 @@ class File:
         names = self._place.root.namelist() if isinstance(self._place, zipfile.Path) else []
         if os.path.isfile(self.path) and (kind := by_members(names)):  # the zip itself, not a path into it
             return kind
-        if self.is_folder:
-            return None
-        with self.open() as stream:
-            return by_content(self._guarded(lambda: stream.read(LOOKED_AT)))
-
-    def _refuse(self, kind: Foreign | None) -> None:
-        if kind is not None:
-            raise self.error(*kind)
+        return None if self.is_folder else by_content(self.content(LOOKED_AT))
 
     @property
     def is_folder(self) -> bool:
         """Whether this is a folder, or a zip (or a folder in one) with several files."""
-        return self._guarded(self._place.is_dir)
+        return self._place.is_dir() if isinstance(self._place, zipfile.Path) else os.path.isdir(self._place)
 
     @property
     def is_pipe(self) -> bool:
@@ -116,38 +107,35 @@ class File:
         """Whether the file starts as Parquet does."""
         if isinstance(self._place, zipfile.Path) or self.is_folder:
             return False
-        with self._disk(self._place) as file:
-            return self._guarded(lambda: file.read(4)) == b"PAR1"
+        with self._reading(), self._disk() as file:
+            return file.read(4) == b"PAR1"
 
     # --- its content --------------------------------------------------------------------------------------------------
 
-    def open(self) -> io.BufferedReader:
-        """The content as a stream of bytes, unpacked and without a byte order mark."""
+    def content(self, most: int | None = None) -> bytes:
+        """What is in the file, or in its `most` first bytes, unpacked and without a byte order mark."""
         place = self._place
-        if isinstance(place, zipfile.Path):
-            if place.is_dir():
-                self._refuse(self.foreign)
-                first = next(self._files_in(place))
-                raise self.error("a zip of several files", f"name one of them: {self._path_of(first)}")
-            stream, size = archives.open_member(place, self.error), place.root.getinfo(place.at).compress_size
-        else:
-            stream = self._disk(place)
-            size = len(self._piped) if self.is_pipe else os.fstat(stream.fileno()).st_size
-        try:
-            content = self._guarded(lambda: archives.unpacked(stream, size, self.error))
-            if self._guarded(lambda: content.peek(len(_BOM))).startswith(_BOM):
-                content.read(len(_BOM))
-        except DstbenchError:
-            stream.close()
-            raise
-        return content
+        with self._reading():
+            if isinstance(place, zipfile.Path):
+                if place.is_dir():
+                    first = self._path_of(next(self._files_in(place)))
+                    raise self.error("a zip of several files", f"name one of them: {first}")
+                entry = place.root.getinfo(place.at)
+                if entry.flag_bits & 1:
+                    raise self.error("an encrypted zip", "unpack it with its password and give what was inside")
+                of_zip = partial(place.root.open, entry)
+                content = archives.content(of_zip, "zip", entry.compress_size, self.error, most)
+            else:
+                size = len(self._piped) if self.is_pipe else os.path.getsize(place)
+                content = archives.content(self._disk, "", size, self.error, most)
+        return content.removeprefix(_BOM)
 
     def read(self) -> bytes:
-        """The whole content."""
+        """The whole content; a `DstbenchError` if it is of a kind that holds no data (`foreign`)."""
         _LOG.info("reading %s", self.name)
-        with self.open() as stream:
-            self._refuse(by_content(self._guarded(lambda: stream.peek(LOOKED_AT))))
-            return self._guarded(stream.read)
+        if self.foreign is not None:
+            raise self.error(*self.foreign)
+        return self.content()
 
     def files(self) -> list[Self]:
         """The files in a folder and its subfolders, sorted, without hidden ones."""
@@ -175,7 +163,9 @@ class File:
     ) -> Iterator[Path | zipfile.Path]:
         """The files in a folder and its subfolders, in order, without hidden ones; `seen` are the folders around it."""
         seen = {*seen, os.path.realpath(str(folder))}
-        for place in sorted(self._guarded(lambda: [*folder.iterdir()]), key=lambda place: place.name):
+        with self._reading():
+            places: list[Path | zipfile.Path] = sorted([*folder.iterdir()], key=lambda place: place.name)
+        for place in places:
             if place.name.startswith(".") or place.name == "__MACOSX":
                 continue
             if place.is_dir():
@@ -188,34 +178,33 @@ class File:
     def _piped(self) -> bytes:
         """A pipe's or a device's content, up to the limit of packed files."""
         with self.path.open("rb") as file:
-            content = file.read(UNPACKED.value * _MB + 1)
-        if len(content) > UNPACKED.value * _MB:
-            hint = f"if that is right, set {UNPACKED.variable} to more MB"
-            raise self.error(f"more than {UNPACKED.value:,} MB from a pipe or device", hint)
+            content = file.read(UNPACKED.value * MB + 1)
+        check_unpacked(len(content), self.error, "from a pipe or device")
         return content
 
-    def _disk(self, path: Path) -> io.BufferedReader:
+    def _disk(self) -> BinaryIO:
         """The file on disk or the pipe, still packed."""
         if self.is_pipe:
-            content = io.BytesIO(self._guarded(lambda: self._piped))
-            return io.BufferedReader(content)
-        file = self._guarded(lambda: path.open("rb"))
+            return io.BytesIO(self._piped)
+        file = self.path.open("rb", buffering=0)
         note(file.fileno())
         return file
 
-    def _guarded(self, act: Callable[[], T]) -> T:
-        """The result of `act`; an `OSError` becomes a `DstbenchError` about this file."""
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn an `OSError` into a `DstbenchError` about this file."""
         try:
-            return act()
+            yield
         except FileNotFoundError:
-            self._refuse(url(self.name))
+            if address := url(self.name):
+                raise self.error(*address) from None
             near = sorted(path.name for path in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
             raise self.error("no such file", f"in that folder: {', '.join(near)}" if near else None) from None
         except IsADirectoryError:
             raise self.error("a folder, not a file", "name the files in it") from None
         except OSError as error:
             raise self.error(f"cannot be read: {error.strerror}") from None
-        except ValueError:
-            if "\0" not in str(self.path):
+        except ValueError as error:
+            if isinstance(error, DstbenchError) or "\0" not in str(self.path):
                 raise
             raise self.error("no such file: a file name cannot contain the character NUL") from None

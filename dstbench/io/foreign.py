@@ -58,8 +58,6 @@ _MEMBERS: Final = (
     (("[Content_Types].xml", ".xml.rels"), _OFFICE),
     (("mimetype", "content.xml"), _OFFICE),
 )
-# Endings of names of files that should hold data.
-_OF_DATA: Final = (".json", ".jsonl", ".ndjson", ".tsv", ".csv")
 # At least two letters before the colon: one is a drive.
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE | re.DOTALL)
 
@@ -78,11 +76,6 @@ def by_members(names: Sequence[str]) -> Foreign | None:
         if all(any(name.endswith(end) for name in names) for end in ends):
             return kind
     return None
-
-
-def should_be_data(name: str) -> bool:
-    """Whether a file of this name, without the ending of a packing, should hold data."""
-    return name.lower().endswith(_OF_DATA)
 
 
 def url(path: str) -> Foreign | None:

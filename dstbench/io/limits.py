@@ -7,9 +7,14 @@ with a message that names the limit.
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias
 
-from dstbench.errors import UsageError
+from dstbench.errors import DstbenchError, UsageError
+
+#: Makes the error about a file: what is wrong with it, and a hint.
+Fail: TypeAlias = Callable[[str, str], DstbenchError]
+MB: Final = 10**6
 
 
 class Limit(NamedTuple):
@@ -51,6 +56,18 @@ SECONDS: Final = Limit("DSTBENCH_MAX_QUERY_SECONDS", 600)
 MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
 #: Number of rows that is never refused.
 FREE: Final = 10_000_000
+
+
+def check_unpacked(size: float, fail: Fail, how: str = "when unpacked") -> None:
+    """Refuse so many bytes in memory."""
+    if size > UNPACKED.value * MB:
+        raise fail(f"more than {UNPACKED.value:,} MB {how}", UNPACKED.hint)
+
+
+def check_ratio(size: int, packed: int, fail: Fail) -> None:
+    """Refuse so many bytes of a file of `packed` bytes."""
+    if size > max(FREE_BYTES, RATIO.value * packed):
+        raise fail(f"more than {RATIO.value} times its packed size when unpacked", RATIO.hint)
 
 
 def check_threads() -> None:

@@ -24,7 +24,7 @@ import polars as pl
 from dstbench.errors import DstbenchError
 from dstbench.io.atomic import replacing
 from dstbench.io.files import File
-from dstbench.io.limits import FREE_BYTES, RATIO, UNPACKED
+from dstbench.io.limits import MB, UNPACKED, Fail, check_ratio, check_unpacked
 
 #: The first and the last bytes of a Parquet file.
 MAGIC: Final = b"PAR1"
@@ -34,7 +34,6 @@ _SEAL: Final = "dstbench.file"
 # The seal as Thrift writes it: its key, then a text of 24 hexadecimal digits.
 _SEALED: Final = re.compile(re.escape(_SEAL.encode()) + rb"\x18\x18([0-9a-f]{16})([0-9a-f]{8})")
 _UNSEALED: Final = "0" * 24
-_MB: Final = 1_000_000
 _WIDTH: Final = 16  # bytes of a value in memory, besides those of its page
 
 
@@ -52,7 +51,7 @@ def scan(file: File) -> Scanned:
         path = file.utf8_path
         if not os.fstat(stream.fileno()).st_size:
             raise damaged("it is empty")
-        is_sealed = _check(file.name, mmap(stream.fileno(), 0, access=ACCESS_READ), path)
+        is_sealed = _check(file.error, mmap(stream.fileno(), 0, access=ACCESS_READ), path)
         return Scanned(pl.scan_parquet(path, glob=False), pl.read_parquet_metadata(path), is_sealed)
 
 
@@ -60,7 +59,7 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
     """The table in a Parquet file, or in its content that has been read, after the check of all its bytes."""
     with reading(file.name):
         content = file.path.read_bytes() if content is None else content
-        _check(file.name, content, content)
+        _check(file.error, content, content)
         return pl.read_parquet(content)
 
 
@@ -139,7 +138,7 @@ def _seal_in(content: mmap | bytes) -> re.Match[bytes] | None:
     return _SEALED.search(content, footer)
 
 
-def _check(name: str, content: mmap | bytes, source: str | bytes) -> bool:
+def _check(fail: Fail, content: mmap | bytes, source: str | bytes) -> bool:
     """Hold what a file declares against the limits; verify its seal, or else decode all pages.
 
     The rows will be read all at once, or from a path row group by row group. Returns whether it has a seal of its size.
@@ -152,7 +151,7 @@ def _check(name: str, content: mmap | bytes, source: str | bytes) -> bool:
                 raise damaged("its bytes are not those that were written")
         table = pl.scan_parquet(source, glob=False)
         width = _WIDTH * len(table.collect_schema())
-        if width * table.select(pl.len()).collect().item() <= UNPACKED.value * _MB / 2:
+        if width * table.select(pl.len()).collect().item() <= UNPACKED.value * MB / 2:
             return True
     import pyarrow as pa  # takes 0.2 s, and small files that dstbench wrote do without
     import pyarrow.parquet as pq
@@ -160,13 +159,10 @@ def _check(name: str, content: mmap | bytes, source: str | bytes) -> bool:
     try:
         pages = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         groups = [pages.metadata.row_group(number) for number in range(pages.metadata.num_row_groups)]
-        if sum(group.total_byte_size for group in groups) > max(FREE_BYTES, RATIO.value * size):
-            what = f"more than {RATIO.value} times its packed size when unpacked"
-            raise DstbenchError(what, file=name, hint=RATIO.hint)
+        check_ratio(sum(group.total_byte_size for group in groups), size, fail)
         in_memory = [group.total_byte_size + _WIDTH * group.num_rows * group.num_columns for group in groups]
         all_at_once = not is_sealed or source is content
-        if (sum(in_memory) if all_at_once else max(in_memory, default=0)) > UNPACKED.value * _MB:
-            raise DstbenchError(f"more than {UNPACKED.value:,} MB when unpacked", file=name, hint=UNPACKED.hint)
+        check_unpacked(sum(in_memory) if all_at_once else max(in_memory, default=0), fail)
         if not is_sealed:
             # As dictionaries, because a long text in one would be copied into every row.
             texts = [column.path for column in pages.schema if column.physical_type == "BYTE_ARRAY"]

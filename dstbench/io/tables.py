@@ -78,12 +78,12 @@ def read_typed(file: File) -> pl.DataFrame:
     return rows
 
 
-def separators(content: bytes) -> tuple[list[str], bytes]:
-    """The separators that a CSV file may have, the likeliest first, and its content without Excel's line about it."""
+def separator_of(content: bytes) -> tuple[str, bytes]:
+    """The likeliest separator of a CSV file, and its content without Excel's line about it."""
     if line := _SEPARATOR_LINE.match(content):
-        return [line[1].decode()], content[line.end() :]
+        return line[1].decode(), content[line.end() :]
     first = _QUOTED.sub(b"", content.partition(b"\n")[0])
-    return sorted(_SEPARATORS, key=lambda sign: -first.count(sign.encode())), content
+    return max(_SEPARATORS, key=lambda sign: first.count(sign.encode())), content
 
 
 def _csv(file: File, *, titles: bool) -> tuple[pl.DataFrame, str, bytes]:
@@ -91,7 +91,7 @@ def _csv(file: File, *, titles: bool) -> tuple[pl.DataFrame, str, bytes]:
     whole = file.read()
     if whole.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
-    (separator, *_), content = separators(whole)
+    separator, content = separator_of(whole)
     try:
         with interruptible():
             rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)

@@ -19,7 +19,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from dstbench.errors import warn
-from dstbench.io import archives, foreign
+from dstbench.io import archives
 
 if TYPE_CHECKING:  # formats import the names of splits from here
     from dstbench.readers.format import Format, Source
@@ -31,6 +31,8 @@ SPLITS: Final = {
 }  # fmt: skip
 # SGD's official evaluation writes such a file beside the predictions: a copy of them with the scores of each.
 _EVALUATED: Final = "dialogues_and_metrics.json"
+# Endings of names of files that should hold data.
+_OF_DATA: Final = (".json", ".jsonl", ".ndjson", ".tsv", ".csv")
 _SHOWN: Final = 8
 _HINT: Final = "`dstbench ls formats` shows each with an example"
 
@@ -90,7 +92,7 @@ def data_files(
 def may_be_read(file: Source) -> bool:
     """Whether a file of a folder may be of a native format: it is not empty, and not of a kind that holds no data."""
     if file.foreign is not None:
-        if foreign.should_be_data(archives.unpacked_name(file.name)):
+        if archives.unpacked_name(file.name).lower().endswith(_OF_DATA):
             file.check()
         return False
     return file.beginning(1 << 16).strip() not in (b"", b"[]", b"{}")

@@ -30,7 +30,7 @@ import polars as pl
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot
 from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io import parquet
-from dstbench.io.tables import separators
+from dstbench.io.tables import separator_of
 from dstbench.readers.format import Format, Source, States, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, meaning, says_its_side
 from dstbench.readers.options import Keys, is_long
@@ -215,7 +215,7 @@ def from_memory(
 def _csv_lines(source: Source, *, beginning: bool = False) -> Iterator[tuple[str, Any]]:
     """The header as a record of nulls, and the lines below it as records, with their places."""
     csv.field_size_limit(1 << 30)  # the history of a dialogue may be long
-    (separator, *_), content = separators(source.raw)
+    separator, content = separator_of(source.raw)
     start = len(source.raw) - len(content)  # behind Excel's first line, which is ASCII
     text = content[:_BEGINNING].decode(errors="replace") if beginning else source.text[start:]
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)

@@ -28,9 +28,9 @@ _NOTE: Final = re.compile(r"readme|licen[cs]e|changelog|.*\.(md|rst|pdf)$", re.I
 _SAMPLE: Final = 200  # entries of a document; no format needs more to be recognised
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_SEPARATOR: Final = re.compile(r"\s*[\[,]\s*")
 # The attributes that keep the content, in various forms.
 _DECODED: Final = frozenset({"raw", "text", "sample", "json", "kind", "around"})
+_SEPARATOR: Final = re.compile(r"\s*[\[,]\s*")
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -91,30 +91,22 @@ class Source(File):
 
     def beginning(self, size: int) -> bytes:
         """The first bytes of the content; the rest is not read."""
-        if "raw" in self.__dict__ or self.inside:
-            return self.raw[:size]
-        with self.open() as stream:
-            return stream.read(size)
+        return self.raw[:size] if "raw" in self.__dict__ or self.inside else self.content(size)
 
     def items(self, *keep: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(``item N: ``, object) of a JSON list, of which only the keys that begin with one of `keep` are decoded."""
-        place = ""
+        """(``item N: ``, object) of a JSON list, with only the keys that begin with one of `keep`."""
         if not self.raw[:1024].lstrip().startswith(b"["):
             raise self.misshapen("not a JSON list")
         try:
-            for number, item in enumerate(_ITEMS.decode(self.raw)):
-                place, text = f"item {number}: ", bytes(item)
-                fields = _MEMBERS.decode(text)
-                kept = {key: msgspec.json.decode(value) for key, value in fields.items() if key.startswith(keep)}
-                # A repeated key is in `kept` once but in the text twice. The text may contain it for other reasons, or
-                # spell it with escapes, so the slow decoder decides.
-                if sum(text.count(f'"{start}'.encode()) for start in keep) != len(kept) or b"\\u" in text:
-                    json.loads(text, object_pairs_hook=self.refuse_repeated_keys)
-                yield place, kept
-        except msgspec.ValidationError:
-            raise self.misshapen(f"{place}expected an object") from None
+            items = _ITEMS.decode(self.raw)
         except _NOT_JSON as error:
-            raise self.broken(error, place or self._broken_item) from None
+            raise self.broken(error, self._broken_item) from None
+        for number, item in enumerate(items):
+            place = f"item {number}: "
+            fields = self._decode(bytes(item), place)
+            if not isinstance(fields, dict):
+                raise self.misshapen(f"{place}expected an object")
+            yield place, {key: value for key, value in fields.items() if key.startswith(keep)}
 
     @property
     def _broken_item(self) -> str:
@@ -181,10 +173,6 @@ class Source(File):
         item = next(self.whole_lines())[1]
         return item if isinstance(item, dict) and item.keys() >= {*keys} else None
 
-    def first_line_has(self, *keys: str) -> bool:
-        """Whether the first of the JSON Lines is an object with these keys, for sniffing."""
-        return self.first_line(*keys) is not None
-
     def json_lines(self) -> Iterator[tuple[str, Any]]:
         """(``line N: ``, decoded value) of every line that is not blank, one by one: sniffing takes only the first."""
         for number, line in enumerate(io.BytesIO(self.raw), start=1):
@@ -228,7 +216,10 @@ class Source(File):
     def around(self) -> tuple[str, ...]:
         """The keys of a JSON object under which dialogues may be, and which are not themselves ids of dialogues."""
         is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # of other files, no more is read
-        return keys_around(self.sample) if is_object and self.kind == "json" else ()
+        if not is_object or self.kind != "json":
+            return ()
+        inner = ((key, item) for key, item in self.sample.items() if isinstance(item, (dict, list)) and item)
+        return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))
 
     def parts(self) -> list[Self]:
         """A source for the content under each key of a wrapper (see `around`); `inside` has the key."""
@@ -247,13 +238,6 @@ class Source(File):
     def dialogue(self) -> str | None:
         """The dialogue that the file is named after, if its name is an id of MultiWOZ; None: it is not."""
         return self.title if re.match(OWN_ID, self.title.upper()) else None
-
-    def split_key(self, key: str, separator: str, what: str = "the key") -> tuple[str, str]:
-        """Dialogue and turn of a key such as ``MUL0484.json_3`` or ``mul0484-3``, split at the last separator."""
-        dialogue, _, turn = key.rpartition(separator)
-        if not (dialogue and turn.isdecimal()):
-            raise self.error(f"{what} {key!r} is not of the form <dialogue>{separator}<turn>")
-        return dialogue, turn
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
@@ -286,8 +270,6 @@ class Source(File):
             return self.error(f"{place}the JSON ends too early", "the file is cut off; write it again")
         if isinstance(error, RecursionError):
             return self.error(f"{place}the JSON is nested too deeply")
-        if isinstance(error, UnicodeDecodeError):
-            return self.error(f"{place}not UTF-8")
         return self.error(f"{place}broken JSON: {reason}")
 
 
@@ -302,18 +284,6 @@ _AROUND: Final = frozenset({
 })  # fmt: skip
 # The most keys of a wrapper that are looked at.
 _MOST: Final = 20
-
-
-def keys_around(document: Any) -> tuple[str, ...]:
-    """The keys of decoded JSON, among its first, under which dialogues are and which are not ids of dialogues.
-
-    >>> keys_around({"summary": {"jga": 0.5}, "testResults": [{}], "SNG1": [{}]})
-    ('testResults',)
-    """
-    if not isinstance(document, dict):
-        return ()
-    inner = ((key, item) for key, item in document.items() if isinstance(item, (dict, list)) and item)
-    return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))
 
 
 def _is_around(key: str, content: Any) -> bool:

@@ -267,7 +267,7 @@ ROWS: Final[dict[str, Row]] = {
             title="dump of SAVN (see `dstbench help own-data`); needs --gold",
             example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901": {"0": ["north", "none"]}}}',
             path="{dialogue} {turn}", pred=":flat", omits=("none",), decode=decoded_dump,
-            options={"sniff": lambda source: source.kind == "json" and source.first_line_has("slots", "predictions")},
+            options={"sniff": lambda source: source.kind == "json" and bool(source.first_line("slots", "predictions"))},
         ),
         # Its states are only the wrong slots, whose values change with every change of these, as the authors' script
         # counts each as a new error. This gives JGA, FGA and the slot accuracy over all slots of the file.

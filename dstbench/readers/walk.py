@@ -195,8 +195,10 @@ class Walker:
             elif id_.of == "turn":
                 turn = value // id_.step if id_.step > 1 else value
             else:
-                what = f"{place}the {id_.key}" if id_.key else "the key"
-                dialogue, turn = self.source.split_key(value, "-" if id_.key else "_", what)
+                what, sign = (f"{place}the {id_.key}", "-") if id_.key else ("the key", "_")
+                dialogue, _, turn = value.rpartition(sign)
+                if not (dialogue and turn.isdecimal()):
+                    raise self.source.error(f"{what} {value!r} is not of the form <dialogue>{sign}<turn>")
         return Turn(dialogue, turn, item, around, _NO_TEXTS, place)
 
     def _id(self, id_: Id, key: Any, turn: Turn) -> Any:

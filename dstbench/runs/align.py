@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -11,11 +10,11 @@ from typing import Any, Final, get_args
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
+from dstbench.errors import DstbenchError, UsageError, number_of, warn
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
-from dstbench.readers.states import UNREADABLE, Side, States, only_split, only_turns, warn_of_notes
+from dstbench.readers.states import UNREADABLE, Side, States, only_split, warn_of_notes
 from dstbench.runs.run import Run, in_memory
 from dstbench.runs.slot_names import report_slots
 from dstbench.runs.turn_numbers import check_numbering, report_gaps
@@ -65,11 +64,9 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
     source = states.source
     if gold is not None and states.pred is not None:
         states = replace(states, pred=_by_golds_names(source, states.pred, gold))
-        if gold.splits is not None and gold.gold is not None and gold.splits["split"].n_unique() > 1:
-            turns = gold.gold.turns.join(gold.splits, on="dialogue").partition_by("split", as_dict=True)
-            of_splits = {str(split): of_split for (split,), of_split in turns.items()}
-            if (split := choose_split(states, of_splits, gold.source)) is not None:
-                gold = only_split(gold, split)
+        if gold.splits is not None and gold.splits["split"].n_unique() > 1:
+            splits = gold.splits["split"].unique(maintain_order=True)
+            gold = of_split(states, {split: only_split(gold, split) for split in splits}) or gold
     if states.complete is not None:
         if gold is None:
             raise DstbenchError(
@@ -160,31 +157,33 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     return replace(pred, turns=turns)
 
 
-def choose_split(states: States, splits: Mapping[str, pl.DataFrame], gold: str) -> str | None:
-    """The split that predictions are of, named by a warning; None: none has a dialogue of theirs.
+def of_split(states: States, golds: Mapping[str, States]) -> States | None:
+    """The gold of the split that predictions are of, named by a warning; None: none has a dialogue of theirs.
 
     It is the only one that has dialogues of the predictions. As ids may repeat (in SGD, most of the test set's are in
     the training set, too), it is else the only one that has all turns of the predictions, or that has all of them and
-    no other turns of their dialogues. `splits` has the turns of each split, and `gold` is what messages call gold.
+    no other turns of their dialogues.
     """
+    source = next(iter(golds.values())).source
     if states.pred is None:
-        what = f"only gold tells which dialogues it has ({states.format}), and {gold} has several splits"
-        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {next(iter(splits))}")
+        what = f"only gold tells which dialogues it has ({states.format}), and {source} has several splits"
+        raise DstbenchError(what, file=states.source, hint=f"choose one: --split {next(iter(golds))}")
     predicted, fits = states.pred.turns, dict[str, int]()
-    for split, turns in splits.items():
+    for split, gold in golds.items():
+        turns = gold_of(gold).turns
         of_dialogues = turns.join(predicted, on="dialogue", how="semi").height
         is_whole = predicted.join(turns, on=_KEY, how="semi").height == predicted.height
         fits[split] = (of_dialogues > 0) + is_whole + (is_whole and of_dialogues == predicted.height)
     reasons = ("in which it has dialogues", "that has all its turns", "in which its dialogues have no other turns")
     for fit, reason in enumerate(reasons, 1):
-        candidates = [split for split, own in fits.items() if own >= fit]
+        candidates = sorted(split for split, own in fits.items() if own >= fit)
         if len(candidates) == 1:
-            warn(f"scored on the split {candidates[0]}, the only one of {gold} {reason}", file=states.source)
-            return candidates[0]
+            warn(f"scored on the split {candidates[0]}, the only one of {source} {reason}", file=states.source)
+            return golds[candidates[0]]
     if not any(fits.values()):
         return None
     candidates = sorted(split for split, own in fits.items() if own == max(fits.values()))
-    what = f"predictions in the splits {', '.join(candidates)} of {gold}"
+    what = f"predictions in the splits {', '.join(candidates)} of {source}"
     raise DstbenchError(what, file=states.source, hint=f"choose one: --split {candidates[-1]}")
 
 
@@ -323,8 +322,7 @@ def named_under(convention: Convention, run: Run) -> Run:
     rows, nothing = table.filter(is_split), pl.lit(None, pl.Categorical)
     renamed = rows.with_columns(slot_name.replace(own_names).cast(pl.Categorical), gold=nothing)
     sides = pl.concat([rows.with_columns(pred=nothing), renamed])
-    is_listed = pl.coalesce("gold", "pred").is_not_null().cast(pl.UInt8).cum_max().over("dialogue", "slot") == 1
-    split = pl.concat([table.filter(~is_split), sides.filter(is_listed)]).sort("dialogue", "slot", "turn")
+    split = pl.concat([table.filter(~is_split), _from_first_listing(sides)]).sort("dialogue", "slot", "turn")
     return in_memory(run.name, split, run.meta)
 
 
@@ -352,20 +350,21 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
 
 def _cut_to(run: Run, turns: pl.DataFrame) -> Run:
     """The run without any other turns, as if neither gold nor prediction had them."""
-    states = from_long(run.read(), run.name)
+    table = _from_first_listing(run.read().join(turns, on=_KEY, how="semi", maintain_order="left"))
+    bare = turns.join(table.filter(~IS_FRAME), on=_KEY, how="anti")  # all that listed a slot before is cut
+    table = pl.concat([table, bare], how="diagonal").sort("dialogue", "slot", "turn")
+    sizes = {"turns": turns.height, "dialogues": turns["dialogue"].n_unique()}
+    meta = {**run.meta, "coverage": {**run.meta["coverage"], **sizes}}
+    if "frames" in meta:
+        frames = table.filter(IS_FRAME)
+        meta["frames"] = count_frames(frames["gold"], frames["pred"])
+    return in_memory(run.name, table, meta)
 
-    def cut(side: Side) -> Side:
-        kept = side.turns.join(turns.with_columns(kept=True), on=_KEY, how="left", maintain_order="left")["kept"]
-        return only_turns(side, kept.fill_null(value=False))
 
-    gold, pred = (cut(side) for side in (states.gold, states.pred) if side is not None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DstbenchWarning)  # its warnings were given when the run was opened
-        # A turn without a prediction stays wrong.
-        aligned = to_long(replace(states, gold=gold, pred=pred), missing="wrong")
-    coverage = {**run.meta["coverage"], **{name: aligned.coverage[name] for name in ("turns", "dialogues")}}
-    frames = {} if aligned.frames is None else {"frames": dict(aligned.frames)}
-    return in_memory(run.name, aligned.table, {**run.meta, "coverage": coverage, **frames})
+def _from_first_listing(table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of each slot from the first that lists it, and those without a slot."""
+    is_listed = pl.coalesce("gold", "pred").is_not_null().cast(pl.UInt8).cum_max().over("dialogue", "slot") == 1
+    return table.filter(is_listed | C("slot").is_null())
 
 
 # A slot in a turn, as one integer, by which joins take a third of the time.

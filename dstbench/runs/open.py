@@ -30,7 +30,7 @@ from dstbench.readers.folder import split_files
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions, is_long
 from dstbench.readers.states import Side, States, merge_states, only_split, warn_of_notes
-from dstbench.runs.align import check_missing, choose_split, from_long, gold_of, to_long
+from dstbench.runs.align import check_missing, from_long, gold_of, of_split, to_long
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
 from dstbench.runs.run import CUTS, GOLD, METADATA, Run, collect, in_memory, open_table
@@ -333,33 +333,43 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         return item if item.name == name else replace(item, name=name)
     if isinstance(item, States):
         return item
-    if are_shards(item):
-        if len(item) > 1:  # a note names what is in none of the files, and turns are renumbered once
-            as_written = replace(options, slots=None, dialogues=None, turns_from=None, turn_step=None)
-            return renamed(merge_states([_read(File(str(path)), as_written) for path in item]), options)
-        item = item[0]
-    source = name
-    if is_path(item):
-        source, opened = File(str(item)).name, _opened(name, File(str(item)), options, split)
-        if not isinstance(opened, pl.DataFrame):
-            return opened
-        item = opened
+    if are_shards(item) and len(item) > 1:  # a note names what is in none of the files, and turns are renumbered once
+        as_written = replace(options, slots=None, dialogues=None, turns_from=None, turn_step=None)
+        return renamed(merge_states([_read(File(str(path)), as_written) for path in item]), options)
+    if is_path(path := item[0] if are_shards(item) else item):
+        return _opened(name, File(str(path)), options, split)
     if isinstance(item, RunIn):
         file = File(item.path)
-        source = f"{file.name}, run {item.run}"
         with parquet.reading(file.name):
-            item = parquet.scan(file).table.filter(_RUNS.eq(item.run))
-    if _is_frame(item):
-        frames = _named_frames(item)
-        if len(frames) != 1:
-            what = "a table of several runs, where there must be one"
-            raise DstbenchError(what, file=source, hint="filter it by its column run")
-        item = frames[0][1]
-    if isinstance(item, pl.LazyFrame):
-        if _is_long(item, options):
-            return _checked(name, item, source, options)
-        item = collect(item.select(pl.exclude(_RUN)), source)
-    return _from_memory(item, source, options)
+            rows = parquet.scan(file).table.filter(_RUNS.eq(item.run))
+        return _of_frame(name, rows, f"{file.name}, run {item.run}", options)
+    return _of_frame(name, item, name, options) if _is_frame(item) else _from_memory(item, name, options)
+
+
+def _opened(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
+    """The run in a Parquet file that dstbench wrote, or in another program's long table; else, the states in a file."""
+    if not file.is_parquet or options.format == "records":
+        return _read(file, options, split)
+    if options.format is not None:
+        raise file.error(f"a Parquet file, not one of format {options.format}", "omit --from: it is a long table")
+    if (run := open_table(name, file)) is not None:
+        return run
+    table = parquet.read(file)
+    return _of_frame(name, table, file.name, options) if _is_long(table, options) else _read(file, options, split)
+
+
+def _of_frame(name: str, frame: Any, source: str, options: ReadOptions) -> Run | States:
+    """The run in a frame that is a long table, or the states in one of records."""
+    frames = _named_frames(frame)
+    if len(frames) != 1:
+        what = "a table of several runs, where there must be one"
+        raise DstbenchError(what, file=source, hint="filter it by its column run")
+    rows = frames[0][1]
+    if not isinstance(rows, pl.LazyFrame):
+        return _from_memory(rows, source, options)
+    if _is_long(rows, options):
+        return _checked(name, rows, source, options)
+    return _from_memory(collect(rows.select(pl.exclude(_RUN)), source), source, options)
 
 
 def _from_memory(item: Any, source: str, options: ReadOptions) -> States:
@@ -393,28 +403,15 @@ def renamed(states: States, options: ReadOptions) -> States:
     return rename(states, options.slots, options.dialogues)
 
 
-def _opened(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States | pl.DataFrame:
-    """The run in a Parquet file that dstbench wrote, the states in a native file, or another program's long table."""
-    if not file.is_parquet or options.format == "records":
-        return _read(file, options, split)
-    if options.format is not None:
-        what = f"a Parquet file, not one of format {options.format}"
-        raise file.error(what, "omit --from: it is a long table")
-    if (run := open_table(name, file)) is not None:
-        return run
-    table = parquet.read(file)
-    return table if _is_long(table.lazy(), options) else _read(file, options, split)
-
-
-def _is_long(frame: pl.LazyFrame, options: ReadOptions) -> bool:
+def _is_long(frame: pl.DataFrame | pl.LazyFrame, options: ReadOptions) -> bool:
     """Whether a frame is a long table, or seems meant as one, rather than records, whose keys the user may give."""
-    if is_long(frame.collect_schema().names(), options.keys):
+    if is_long(frame.collect_schema(), options.keys):
         return True
     if options.keys is not None and not options.keys.optional:
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return not have_states(collect_query(frame.head(_SAMPLE)), options.keys)
+    return not have_states(collect_query(frame.lazy().head(_SAMPLE)), options.keys)
 
 
 def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) -> Run | States:
@@ -473,10 +470,8 @@ def _aligned(
         # Without splits, states are of the only one that gold has, if gold is given.
         states = only_split(loaded, split) if split and (not golds or loaded.splits is not None) else loaded
     gold = next(iter(golds.values()), None)
-    if len(golds) > 1:
-        turns = {name: gold_of(of_split).turns for name, of_split in golds.items()}
-        # If no turn is in any split, alignment says so.
-        gold = golds[choose_split(states, turns, next(iter(golds.values())).source) or next(iter(golds))]
+    if gold is not None and len(golds) > 1:
+        gold = of_split(states, golds) or gold  # if no turn is in any split, alignment says so
         warn_of_notes(gold)
     aligned = to_long(states, gold, missing=missing)
     # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
@@ -501,20 +496,21 @@ def _aligned(
 
 def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, States]:
     """Gold's states: those of each split, if it is a folder of several, whose dialogues may have the same ids."""
-    parts = named_parts(gold)
+    parts, names = named_parts(gold), list[str]()
     if split is None and len(parts) == 1 and is_path(path := parts[0][1]) and File(str(path)).is_folder:
         from dstbench.readers import Source
 
         found = {file.split for file in split_files(Source(os.fspath(path)))[0]}
-        if len(splits := [name for name in _SPLITS if name in found]) > 1:
-            golds = dict[str, States]()
-            for name in splits:
-                with warnings.catch_warnings():
-                    if golds:
-                        warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
-                    golds[name] = replace(_read(File(str(path)), options.for_gold(), name), source=str(path))
-            return golds
-    return {"": open_gold(gold, split, options)}
+        names = [name for name in _SPLITS if name in found]
+    if len(names) < 2:
+        return {"": open_gold(gold, split, options)}
+    golds = dict[str, States]()
+    for name in names:
+        with warnings.catch_warnings():
+            if golds:
+                warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
+            golds[name] = replace(_read(File(str(path)), options.for_gold(), name), source=str(path))
+    return golds
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:

@@ -37,24 +37,18 @@ def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> No
     of_service = C("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)
     _report_other_slots(source, slots, slots.filter((C("values") > 0) & (C("gold") == 0) & ~of_service), refuse=refuse)
     unknown = slots.filter(~C("slot").is_in(list(KNOWN_SLOTS)))
-    if unknown.height == slots.height > 0:
-        warn(
-            f"none of the {number_of(slots.height, 'slot')} is MultiWOZ's; their names are kept as written", file=source
-        )
-    elif unknown.height:
+    count, what = unknown.height, "that MultiWOZ does not have, kept as written"
+    if count == slots.height > 0:
+        warn(f"none of the {number_of(count, 'slot')} is MultiWOZ's; their names are kept as written", file=source)
+    elif count:
         shown = []
         for name, gold, pred, _ in unknown.sort(-C("gold").cast(pl.Int64) - C("pred"), "slot").head(5).iter_rows():
             near = _nearest(name, sorted(KNOWN_SLOTS))
             hint = f"; near: {near}" if near else ""
             shown.append(f"{shortened(name, _LONGEST)} ({gold} in gold, {pred} predicted{hint})")
-        more = f" and {unknown.height - 5} more" if unknown.height > 5 else ""
-        what = "that MultiWOZ does not have, kept as written"
-        warn(
-            f"{number_of(unknown.height, 'slot')} {what}: {', '.join(shown)}{more}",
-            file=source,
-            kind=f"slots {what}",
-            count=unknown.height,
-        )
+        more = f" and {count - 5} more" if count > 5 else ""
+        listed = f"{number_of(count, 'slot')} {what}: {', '.join(shown)}{more}"
+        warn(listed, file=source, kind=f"slots {what}", count=count)
 
 
 def _report_other_slots(source: str, slots: pl.DataFrame, others: pl.DataFrame, *, refuse: bool) -> None:
@@ -97,13 +91,14 @@ def _listed(names: Sequence[str]) -> str:
 def _nearest(name: str, of_gold: Sequence[str]) -> str | None:
     """The slot of gold whose name is most similar, with or without its domain, whatever case and signs; None: none."""
 
-    def letters(slot: str) -> tuple[str, str]:
+    def spellings(slot: str) -> list[str]:
         """The letters of a slot, with its domain and without: spellings differ in case, and in signs between words."""
-        whole, bare = (re.sub(r"[\W_]+", "", text).casefold() for text in (slot, slot.partition("-")[2] or slot))
-        return whole[:_LONGEST], bare[:_LONGEST]
+        both = slot, slot.partition("-")[2] or slot
+        return [re.sub(r"[\W_]+", "", text).casefold()[:_LONGEST] for text in both]
 
-    def likeness(slot: str) -> float:
-        return max(SequenceMatcher(None, *pair).ratio() for pair in zip(letters(name), letters(slot), strict=True))
-
-    best = max(of_gold, key=likeness, default=None)
-    return best if best is not None and likeness(best) >= _ALIKE else None
+    alike = {
+        slot: max(SequenceMatcher(None, *pair).ratio() for pair in zip(spellings(name), spellings(slot), strict=True))
+        for slot in of_gold
+    }
+    best = max(alike, key=alike.__getitem__, default=None)
+    return best if best is not None and alike[best] >= _ALIKE else None

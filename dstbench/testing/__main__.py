@@ -21,13 +21,13 @@ def main(
         from dstbench.testing import check_format, check_metric
 
         use(modules)
-        checks: list[tuple[str, Any, Any]] = [("metric", check_metric, METRICS), ("format", check_format, FORMATS)]
+        checks: list[tuple[Any, Any]] = [(check_metric, METRICS), (check_format, FORMATS)]
         told: dict[str, bool] = {}
-        for kind, check, plugins in checks:
+        for check, plugins in checks:
             for name, plugin in plugins.of_modules():
                 try:
                     check(plugin, seed=seed)
-                    told[f"{kind} {name!r} keeps all laws"] = True
+                    told[f"{plugins.kind} {name!r} keeps all laws"] = True
                 except BrokenLawError as error:
                     told[str(error)] = False
         if not told:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -46,7 +45,7 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
     check_laws(what, {"it has a name, an example, a sniffer and a reader": lambda: checked_format(form, "here")})
     content = form.example if sample is None else sample
     content = content.encode() if isinstance(content, str) else content
-    others = [] if form.loose else [other for other in FORMATS.values() if other.name != form.name]
+    others = [other for other in FORMATS.values() if other.name != form.name]
     with tempfile.TemporaryDirectory() as folder:
 
         def file(content: bytes) -> Source:
@@ -65,24 +64,22 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
         def recognised() -> None:
             if not form.sniff(file(content)):
                 raise BrokenLawError("it is not recognised: `sniff` is false")
-            asked = [other for other in FORMATS.values() if other.name != form.name and not other.loose]
-            if alike := [other.name for other in asked if other.sniff(file(content))]:
+            if alike := [other.name for other in others if not other.loose and other.sniff(file(content))]:
                 raise BrokenLawError(f"it looks like {', '.join(alike)} too, which is built in and asked first")
 
         def others_not_recognised() -> None:
-            examples = {f"{other.name}: {other.example}": other.example.replace("⇥", "\t").encode() for other in others}
-            for what, example in (examples | {repr(nobodys): nobodys for nobodys in _NOBODYS}).items():
+            examples = [(f"{other.name}: {other.example}", other.example.encode()) for other in others]
+            for what, example in [*examples, *((repr(nobodys), nobodys) for nobodys in _NOBODYS)]:
                 with suppress(DstbenchError):  # such as: no UTF-8
-                    if others and form.sniff(file(example)):
+                    if not form.loose and form.sniff(file(example.replace("⇥".encode(), b"\t"))):
                         raise BrokenLawError(f"`sniff` is true of {what}")
 
-        laws: dict[str, Callable[[], object]] = {
+        check_laws(what, {
             "its example is of this format, and of no other": recognised,
             "no other format's example is of this format": others_not_recognised,
             "its example is read, with the sides that it holds": lambda: _read(form, file(content), sample is None),
             f"each of {damages:,} damaged files is read completely or refused with a message": damage,
-        }
-        check_laws(what, laws)
+        })  # fmt: skip
 
 
 def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
@@ -98,9 +95,8 @@ def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
 
 def _read(form: Format, source: Source, is_whole: bool) -> None:
     """A file is read to states that hold together, the same each time; if it `is_whole`, it has all sides."""
-    states, again = form.read(source), form.read(Source(source.path))
+    states, again = _held(form, source), form.read(Source(source.path))
     if states.complete is None:
-        holds_together(states)
         sides = [name for name in ("gold", "pred") if getattr(states, name) is not None]
         if not set(sides) <= set(form.holds) or (is_whole and len(sides) < len(form.holds)):
             declared = " and ".join(form.holds)
@@ -121,9 +117,15 @@ def _read_or_refuse(form: Format, source: Source) -> None:
         with suppress(DstbenchError):  # what is said is optional
             form.sniff(source)
             list(form.spoken(source))
-        states = form.read(source)
-        if states.complete is None:
-            holds_together(states)
+        _held(form, source)
+
+
+def _held(form: Format, source: Source) -> States:
+    """The states in a file, which hold together unless they are to be completed from gold."""
+    states = form.read(source)
+    if states.complete is None:
+        holds_together(states)
+    return states
 
 
 def holds_together(states: States) -> None:

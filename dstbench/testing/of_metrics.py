@@ -33,9 +33,10 @@ def check_metric(metric: Metric | type[Metric], *, corpora: int = 30, seed: int 
         AssertionError: The metric breaks a law; the message says how, and shows a small corpus that breaks it.
     """
     what, named = f"metric {getattr(metric, 'name', metric)!r}", "it has a name, and statistics that can be summed"
-    check_laws(
-        what, {named: lambda: checked_metric(metric) if isinstance(metric, type) else check_own(metric, REGISTRY)}
+    check_own_one = (
+        partial(checked_metric, metric) if isinstance(metric, type) else partial(check_own, metric, REGISTRY)
     )
+    check_laws(what, {named: check_own_one})
     made = metric() if isinstance(metric, type) else metric
     # The small corpora first.
     drawn = [random_states(np.random.default_rng([seed, at]), 1 + at // 6) for at in range(corpora)]
@@ -86,23 +87,11 @@ def _parts_add_up(metric: Metric, states: States, rng: np.random.Generator) -> N
     _are_same(summed, "of the whole, and of the sums of its parts,", _value(summed, states), value)
 
 
-def _undefined_is_null(metric: Metric, states: States, rng: np.random.Generator) -> None:
-    for column in ("value", "se"):
-        _none_is(~pl.col(column).is_finite(), column, "not null", metric, states, rng)
-
-
-def _shares_are_in_range(metric: Metric, states: States, rng: np.random.Generator) -> None:
-    is_odd = (pl.col("unit") == "share") & pl.col("value").is_finite() & ~pl.col("value").is_between(0, 1)
-    _none_is(is_odd, "value", "if it is no share, say is_count = True", metric, states, rng)
-
-
-def _none_is(is_odd: pl.Expr, column: str, but: str, *tried: Any) -> None:
+def _no_value_is(is_odd: pl.Expr, but: str, metric: Metric, states: States, rng: np.random.Generator) -> None:
     """No value of the whole, or of groups of some kind, is odd."""
-    metric, states, rng = tried
     for by in ("run", str(rng.choice(["dialogue", "turn", "domain", "slot"]))):
-        odd = score(states, metrics=[metric], by=by).filter(is_odd)
-        if odd.height:
-            raise BrokenLawError(f"the {column} of {metric} is {odd[column][0]} for {by} {odd[by][0]}; {but}")
+        for group, value, se in score(states, metrics=[metric], by=by).filter(is_odd).select(by, "value", "se").rows():
+            raise BrokenLawError(f"{metric} is {value} for {by} {group}; {but} (its standard error is {se})")
 
 
 def _twice_is_the_same(metric: Metric, states: States, _: np.random.Generator) -> None:
@@ -117,8 +106,14 @@ def _twice_is_the_same(metric: Metric, states: States, _: np.random.Generator) -
 LAWS: Final[Mapping[str, Law]] = {
     "the order of dialogues, turns and slots changes nothing": _order_changes_nothing,
     "the sums of parts add up to the whole, on any number of threads": _parts_add_up,
-    "undefined is null, never NaN or infinite": _undefined_is_null,
-    "a share is from 0 to 1": _shares_are_in_range,
+    "undefined is null, never NaN or infinite": partial(
+        _no_value_is, ~(pl.col("value").is_finite() & pl.col("se").is_finite()), "not null"
+    ),
+    "a share is from 0 to 1": partial(
+        _no_value_is,
+        (pl.col("unit") == "share") & pl.col("value").is_finite() & ~pl.col("value").is_between(0, 1),
+        "if it is no share, say is_count = True",
+    ),
     "every dialogue twice: a share stays, a count doubles": _twice_is_the_same,
 }
 

@@ -6,7 +6,6 @@ before it gets its name; if its states or utterances are not as requested, the f
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection
 from os import PathLike, fspath
 from pathlib import Path
@@ -17,7 +16,7 @@ import polars as pl
 from dstbench.conventions.slots import canonical_dialogue, hint_at_dialogue
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io import archives
-from dstbench.io.atomic import refuse_overwriting, replacing, replacing_folder
+from dstbench.io.atomic import refuse_overwriting, replacing
 from dstbench.readers import Format, Source, find_files
 from dstbench.readers.registry import WRITABLE
 from dstbench.readers.rows import Document
@@ -63,7 +62,7 @@ def rewrite(
     refuse_overwriting([source.path], [target])
     edits = _Edits(states, said, without)
     if source.is_folder:
-        with replacing_folder(target) as folder:
+        with replacing(target, is_folder=True) as folder:
             _rewrite_folder(source, folder, edits, format)
             edits.check_all_used(source)
         return
@@ -226,5 +225,4 @@ def _rewrite_folder(source: Source, folder: Path, edits: _Edits, name: str | Non
         raise source.error("no dialogue would be left in it")
     for file in source.files():
         if file.name not in data:
-            with file.open() as stream, place(file).open("wb") as copy:
-                shutil.copyfileobj(stream, copy)
+            place(file).write_bytes(file.content())

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.io import archives as packed
+from dstbench.io import limits
 from dstbench.readers.states import States
 from tests import formats
 from tests.corpora import EXAMPLE, EXAMPLE_SCORES
@@ -133,7 +133,7 @@ def test_what_is_unpacked_is_limited(packing: str, here: Path, monkeypatch: pyte
     with pytest.raises(dstbench.DstbenchError, match=r"p: more than 2 MB when unpacked\n.* DSTBENCH_MAX_UNPACKED"):
         dstbench.score("p")
     monkeypatch.delenv("DSTBENCH_MAX_UNPACKED")
-    monkeypatch.setattr(packed, "FREE_BYTES", 1_000_000)
+    monkeypatch.setattr(limits, "FREE_BYTES", 1_000_000)
     with pytest.raises(
         dstbench.DstbenchError, match=r"p: more than 200 times its packed size .*\n.* DSTBENCH_MAX_RATIO"
     ):

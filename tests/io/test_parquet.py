@@ -16,7 +16,7 @@ import pytest
 
 import dstbench
 from dstbench.demo import synthetic
-from dstbench.io import parquet
+from dstbench.io import limits, parquet
 from dstbench.io.files import File
 from dstbench.runs.open import open_runs
 
@@ -65,7 +65,7 @@ def test_what_unpacks_to_much_is_refused_before_it_is_unpacked(monkeypatch: pyte
     assert (len(text), len(rows)) < (10_000, 10_000)
     assert parquet.read(File("x"), text).height == 5
     assert parquet.read(File("x"), rows).height == 1_000_000
-    monkeypatch.setattr(parquet, "FREE_BYTES", 1_000_000)
+    monkeypatch.setattr(limits, "FREE_BYTES", 1_000_000)
     with pytest.raises(
         dstbench.DstbenchError, match=r"^x: more than 200 times its packed size when unpacked\nhint: .*RATIO"
     ):

@@ -53,7 +53,7 @@ def test_every_cut_is_noticed(document: list[dict[str, Any]], indent: int | None
         (b"[{}] and more", "broken JSON: trailing characters"),
         (b'[{}, {"a_": 1, "b" 2}]', r"item 1: broken JSON: expected ':' \(byte 1[89]\)"),
         (b'[{"a_": 1, "b": 2, "a_": 3}]', "the key 'a_' twice"),
-        (b'[{"a_": "\xff"}]', "item 0: not UTF-8"),
+        (b'[{"a_": "\xff"}]', "not UTF-8: byte 0xff in line 1"),
         (b'[{"a_": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]", "nested too deeply"),
     ],
 )

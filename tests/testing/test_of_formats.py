@@ -40,7 +40,7 @@ def read(source: Source, states: StatesBuilder) -> None:
 
 
 def is_one(source: Source) -> bool:
-    return source.first_line_has("where", "true", "said")
+    return source.first_line("where", "true", "said") is not None
 
 
 RIGHT = Format(
