@@ -176,15 +176,15 @@ def signature(call: Call, texts: list[str], *, everything: bool = False) -> Resu
 
     Args:
         texts: One to explain, or two to compare.
-        everything: List every setting, also the defaults that one signature omits.
+        everything: List every setting of one signature.
     """
     from dstbench.io.escape import plain_text
-    from dstbench.signature import differences, doubts, explain
+    from dstbench.signature import differences, doubts, explain, summary
 
     texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
-    lines = explain(texts[0], everything=everything)
+    lines = explain(texts[0]) if everything else summary(texts[0])
     if len(texts) == 2:
         notes = dict.fromkeys(f"note: {doubt}" for text in texts for doubt in doubts(text))
         lines = [*(differences(*texts) or ["no difference: scores with them are comparable"]), *notes]
