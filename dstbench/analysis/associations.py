@@ -20,7 +20,6 @@ from dstbench.analysis.significance import adjust_defined
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError, warn
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATIONS
-from dstbench.schema.core import Table
 from dstbench.stats import (
     Jackknifed,
     Outcome,
@@ -110,11 +109,6 @@ def with_pooled(tables: Sequence[tuple[str, pl.DataFrame]], variables: Sequence[
     return [Rows.of(name, table, variables, **about) for name, table in tables]
 
 
-def as_frame(rows: Sequence[Mapping[str, Any]], table: Table) -> pl.DataFrame:
-    """Rows as a frame with the columns of the table; null for a value that a row lacks, and for NaN."""
-    return pl.DataFrame(rows, schema=table.schema).fill_nan(None)
-
-
 def correlations(rows: Rows, level: float) -> pl.DataFrame:
     """The correlation of each pair of columns, as rows of `schema.analysis.CORRELATIONS`."""
     result = []
@@ -124,7 +118,7 @@ def correlations(rows: Rows, level: float) -> pl.DataFrame:
         limits = limits_of(rows, first, second, level)
         fisher = interval(r, n, level) if has_fisher else _NO_LIMITS
         result.append((rows.run, rows.taken, rows.per, first, second, r, n, *limits, *fisher, level))
-    return pl.DataFrame(result, schema=CORRELATIONS.schema, orient="row").fill_nan(None)
+    return CORRELATIONS.of(result)
 
 
 def given(rows: Rows, names: Sequence[str], controls: Sequence[str]) -> Rows:
@@ -178,25 +172,18 @@ class Compared(NamedTuple):
 
     pairs: tuple[Pair, Pair]
     row: dict[str, Any]  # of `schema.analysis.CORRELATION_DIFFERENCES`; without `p`: they cannot be compared
-    tests: Mapping[str, Outcome] = {}  # the classical ones; none: rows are not independent
+    tests: Mapping[str, Outcome] = {}  # the classical ones that are asked for; none: rows are not independent
     why_not: str | None = None  # why they cannot be compared
-
-    def outcomes(self, test: str | None) -> list[tuple[str, Outcome]]:
-        """The classical tests that are asked for: by name, `ALL_TESTS`, or none."""
-        names = [name for name in TESTS[self.row["kind"]] if name in self.tests]
-        return [(name, self.tests[name]) for name in names if test in (name, ALL_TESTS)]
-
-    def test_rows(self, test: str | None) -> list[dict[str, Any]]:
-        """The same, as rows of `schema.analysis.CORRELATION_TESTS`."""
-        rows = []
-        for name, outcome in self.outcomes(test):
-            low, high = outcome.interval or _NO_LIMITS
-            rows.append({**self.row, **vars(outcome), "test": name, "low": low, "high": high})
-        return rows
 
 
 def compare_correlations(
-    one: Rows, other: Rows, pairs: tuple[Pair, Pair], level: float, *, separate: bool = False
+    one: Rows,
+    other: Rows,
+    pairs: tuple[Pair, Pair],
+    level: float,
+    *,
+    separate: bool = False,
+    test: str | None = None,
 ) -> Compared:
     """Compare a correlation in one run with another, in the same run or in another one.
 
@@ -216,9 +203,10 @@ def compare_correlations(
     kind = "independent" if separate else "overlapping" if unshared else "nonoverlapping"
     both = Jackknifed(first.value - second.value, np.concatenate([first.influence, -second.influence]))
     difference = both if separate else first - second
-    row: dict[str, Any] = {"run": one.run, "other_run": other.run}
-    row |= {name: ",".join(pair) for name, pair in zip(("first", "second"), pairs, strict=True)}
-    row |= {"kind": kind, "r_first": r_one, "r_second": r_other, "n_first": n_one, "n_second": n_other, "level": level}
+    row: dict[str, Any] = {
+        "run": one.run, "other_run": other.run, "first": ",".join(pairs[0]), "second": ",".join(pairs[1]),
+        "kind": kind, "r_first": r_one, "r_second": r_other, "n_first": n_one, "n_second": n_other, "level": level,
+    }  # fmt: skip
     limits, dialogues = difference.limits(level), min(len(first.influence), len(second.influence))
     why_not = None
     if dialogues < LEAST:
@@ -243,12 +231,13 @@ def compare_correlations(
             classical = compare_nonoverlapping(r_one, r_other, r_jh, r_jm, r_kh, r_km, n_one, level=level)
     except UsageError:  # a correlation is ±1, or a column follows from the others
         return Compared(pairs, row)
-    return Compared(pairs, row | dict(zip(("zou_low", "zou_high"), classical.zou, strict=True)), classical.tests)
+    row |= dict(zip(("zou_low", "zou_high"), classical.zou, strict=True))
+    return Compared(pairs, row, {name: classical.tests[name] for name in TESTS[kind] if test in (name, ALL_TESTS)})
 
 
 def difference_rows(compared: Iterable[Compared], taken: str = "complete", per: Per = "dialogue") -> pl.DataFrame:
     """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; `taken` is its `rows`."""
-    return with_holm(as_frame([{**each.row, "rows": taken, "per": per} for each in compared], CORRELATION_DIFFERENCES))
+    return with_holm(CORRELATION_DIFFERENCES.of([{**each.row, "rows": taken, "per": per} for each in compared]))
 
 
 def with_holm(rows: pl.DataFrame, *within: str) -> pl.DataFrame:

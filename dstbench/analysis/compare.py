@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import as_frame
 from dstbench.analysis.dialogue_sums import Paired, pair_up
 from dstbench.analysis.significance import FEWEST_SEEDS, doubts, judge, judge_models, strictest_level
 from dstbench.conventions.convention import Convention
@@ -35,7 +34,7 @@ from dstbench.errors import UsageError, check_known, did_you_mean, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open, short_names
-from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats import (
@@ -187,10 +186,10 @@ def resample(
         "baseline": None if baseline is None else names[baseline],
     }
     leaderboard = Leaderboard(
-        scores=as_frame(scores, STANDINGS),
-        models=as_frame(means, MODELS),
-        differences=as_frame(differences, RUN_DIFFERENCES),
-        design=as_frame([design_row], DESIGN),
+        scores=schema.STANDINGS.of(scores),
+        models=schema.MODELS.of(means),
+        differences=schema.RUN_DIFFERENCES.of(differences),
+        design=schema.DESIGN.of([design_row]),
     )
     few = ", ".join(name for name, runs in (models or {}).items() if len(runs) < FEWEST_SEEDS)
     if few and pairs:

@@ -46,16 +46,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import (
-    CONTESTS,
-    DEPENDENCE,
-    DESIGN,
-    KNOWN_ORDER,
-    POWER,
-    RELIABILITY,
-    SAMPLE_SIZES,
-    VALIDITY,
-)
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
@@ -68,8 +59,9 @@ from dstbench.typing import Adjustment
 TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
 # The tables that a table of scores does not allow.
 _OF_DIALOGUES: Final = {
-    "validity": VALIDITY, "reliability": RELIABILITY, "sizes": SAMPLE_SIZES, "contests": CONTESTS, "power": POWER,
-    "dependence": DEPENDENCE, "order": KNOWN_ORDER, "design": DESIGN,
+    "validity": schema.VALIDITY, "reliability": schema.RELIABILITY, "sizes": schema.SAMPLE_SIZES,
+    "contests": schema.CONTESTS, "power": schema.POWER, "dependence": schema.DEPENDENCE, "order": schema.KNOWN_ORDER,
+    "design": schema.DESIGN,
 }  # fmt: skip
 
 
@@ -173,7 +165,7 @@ def compare_metrics(
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
     rows = [(run, along, number) for run, number in numbers.items()]
-    known_order = pl.DataFrame(rows, KNOWN_ORDER.schema, orient="row")
+    known_order = schema.KNOWN_ORDER.of(rows)
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores, differences = leaderboard.scores, leaderboard.differences
@@ -249,7 +241,7 @@ def _power(
     judged = {metric: of_pairs[metric].power(power, level) for metric, power in defined}
     limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in rows["metric"]]
     ends = pl.DataFrame(limits, schema={"low": pl.Float64, "high": pl.Float64}, orient="row")
-    return POWER.conform(rows.hstack(ends)), judged
+    return schema.POWER.conform(rows.hstack(ends)), judged
 
 
 # --- traits -----------------------------------------------------------------------------------------------------------
@@ -259,7 +251,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
-        return DEPENDENCE.empty()
+        return schema.DEPENDENCE.empty()
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     rows = Rows.of(POOLED, every, [*names, *TRAITS, *CONTROLS[:1]])
@@ -273,7 +265,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     if constant := [name for name in (*names, *TRAITS) if len({*rows.columns[name][rows.defined(name)]}) == 1]:
         warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
     warn_of_gaps(None, {name: rows.columns[name] for name in names}, "dialogues of all runs")
-    dependence = pl.DataFrame(rows_of_pairs, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
+    dependence = schema.DEPENDENCE.of(rows_of_pairs)
     warn_of_no_interval(dependence.select("r", "low", run=None, first="metric", second="trait"))
     return dependence
 

@@ -2,33 +2,41 @@
 
 Conventions: see `associations`. Correlations are over dialogues, or over turns, as papers print them. Turns of one
 dialogue are not independent, nor are the scores of several runs in it, so intervals and p are over whole dialogues.
+
+A score's agreement with people's ratings is over the rated rows in which it is defined; two scores are compared over
+those in which both are. Differences of rank correlations have Zou's interval and a test from linearised standard
+errors, dialogues as clusters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain, combinations
-from typing import Any, Final, Unpack, get_args
+from typing import Any, Final, NamedTuple, Unpack, get_args
 
+import numpy as np
 import polars as pl
 
 from dstbench.analysis.associations import (
     ALL_TESTS,
+    JACKKNIFE,
     TESTS,
     Compared,
     Pair,
     Rows,
-    as_frame,
     compare_correlations,
     correlations,
     difference_rows,
+    limits_of,
     warn_of_gaps,
     warn_of_no_interval,
+    with_holm,
     with_pooled,
 )
 from dstbench.analysis.dialogues import per_dialogue, with_scores
-from dstbench.analysis.ratings import RATING, Ratings, compare_with_ratings, rated_runs, read_ratings
+from dstbench.analysis.user_tables import read_user_table
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean, warn
@@ -36,12 +44,14 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, split
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import CORRELATION_TESTS, DIALOGUES, RATED, RATED_DIFFERENCES
+from dstbench.schema import analysis as schema
 from dstbench.schema.core import TURNS
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import over_parts
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.turns import scored_turns
+from dstbench.stats import RankCorrelation, compare_rank_correlations, kendall, pearson, spearman
+from dstbench.stats.correlations import LEAST
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per
 
@@ -49,9 +59,12 @@ from dstbench.typing import Per
 CORRELATED: Final = "jga,sa,rsa,aga,f1,fga,gca"
 #: The columns that can be correlated in addition to metrics.
 COLUMNS: Final[Mapping[Per, tuple[str, ...]]] = {
-    "dialogue": tuple(name for name in DIALOGUES.columns if name not in ("run", "dialogue")),
+    "dialogue": tuple(name for name in schema.DIALOGUES.columns if name not in ("run", "dialogue")),
     "turn": tuple(name for name in TURNS.columns if name != "dialogue"),
 }
+#: The column of ratings, beside those of scores.
+RATING: Final = "rating"
+_RANKED: Final[Mapping[str, Callable[..., RankCorrelation]]] = {"spearman": spearman, "kendall": kendall}
 
 
 @dataclass(frozen=True)
@@ -123,7 +136,7 @@ def correlate(
     [('jga', 'wrong_turns', -1.0, 4)]
     """
     check_level(level)
-    rated_by = None if ratings is None else read_ratings(ratings)
+    rated_by = None if ratings is None else _read_ratings(ratings)
     per = _unit(per, test, rated_by)
     contrasts = [_contrast(each, per) for each in differences]
     if per == "turn" and (between_runs or test is not None):
@@ -145,7 +158,7 @@ def correlate(
     results = [(run.name, *_of_run(run, chosen, per, convention)) for run in runs]
     names, rated_pairs = list(chosen), list[tuple[Pair, Pair]]()
     if rated_by is not None:
-        results = rated_runs(rated_by, results)
+        results = _rated_runs(rated_by, results)
         # Not metrics whose lower scores are known to be better.
         scores = [name for name, metric in chosen.items() if metric is not None and sign_of(name) != -1]
         rated_pairs = [((RATING, a), (RATING, b)) for a, b in combinations(scores, 2)]
@@ -157,24 +170,30 @@ def correlate(
             warn(f"{metric} has different parameters in the pooled runs: {' and '.join(ways)}; name its parameters")
     tables = [(name, table) for name, table, _ in results]
     of_runs = with_pooled(tables, names, per=per)
-    asked = [compare_correlations(rows, rows, pairs, level) for pairs, _ in contrasts for rows in of_runs]
+    compared = partial(compare_correlations, level=level, test=test)
+    asked = [compared(rows, rows, pairs) for pairs, _ in contrasts for rows in of_runs]
     if between_runs:
-        asked += _between(tables, of_runs, level)
-    about_rating = [[compare_correlations(rows, rows, pairs, level) for pairs in rated_pairs] for rows in of_runs]
+        asked += _between(tables, of_runs, compared)
+    about_rating = [[compared(rows, rows, pairs) for pairs in rated_pairs] for rows in of_runs]
     for each in [*asked, *chain.from_iterable(zip(*about_rating, strict=True))]:
         _warn_of(each, test)
     for rows in of_runs[: len(tables)]:
         warn_of_gaps(rows.run, rows.columns, f"{'' if rated_by is None else 'rated '}{per}s")
     matrix = pl.concat([correlations(rows, level) for rows in of_runs])
     warn_of_no_interval(matrix)
-    rated, rated_differences = RATED.empty(), RATED_DIFFERENCES.empty()
+    rated, rated_differences = schema.RATED.empty(), schema.RATED_DIFFERENCES.empty()
     if rated_by is not None:
-        compared = [compare_with_ratings(*of_run, test, level) for of_run in zip(of_runs, about_rating, strict=True)]
-        rated, rated_differences = (pl.concat(of_each) for of_each in zip(*compared, strict=True))
+        agreements = (_agreement(*of_run, level) for of_run in zip(of_runs, about_rating, strict=True))
+        rated, rated_differences = map(pl.concat, zip(*agreements, strict=True))
+    tests = [
+        {**each.row, **vars(outcome), "test": name, **dict(zip(("low", "high"), outcome.interval or (), strict=False))}
+        for each in asked
+        for name, outcome in each.tests.items()
+    ]
     return Correlations(
         matrix,
         difference_rows(asked, per=per),
-        as_frame([row for each in asked for row in each.test_rows(test)], CORRELATION_TESTS),
+        schema.CORRELATION_TESTS.of(tests),
         signatures,
         rated,
         rated_differences,
@@ -257,7 +276,9 @@ def _of_run(
     return table.select(*dict.fromkeys(("dialogue", "turn", *variables))), signatures
 
 
-def _between(tables: Sequence[tuple[str, pl.DataFrame]], of_runs: Sequence[Rows], level: float) -> Iterator[Compared]:
+def _between(
+    tables: Sequence[tuple[str, pl.DataFrame]], of_runs: Sequence[Rows], compared: Callable[..., Compared]
+) -> Iterator[Compared]:
     """Each correlation between each two runs, whose tables are sorted by dialogue."""
     # `of_runs` ends with all runs pooled, which no table is of.
     for ((_, first), one), ((_, second), other) in combinations(zip(tables, of_runs, strict=False), 2):
@@ -269,4 +290,162 @@ def _between(tables: Sequence[tuple[str, pl.DataFrame]], of_runs: Sequence[Rows]
                 hint="score them on the same gold, or on different dialogues",
             )
         for pair in combinations(one.columns, 2):
-            yield compare_correlations(one, other, (pair, pair), level, separate=not shared)
+            yield compared(one, other, (pair, pair), separate=not shared)
+
+
+# --- people's ratings -------------------------------------------------------------------------------------------------
+
+
+class Ratings(NamedTuple):
+    """Ratings, canonical and checked."""
+
+    name: str  # what messages call the table
+    rows: pl.DataFrame  # ([run: String,] dialogue: String, [turn: Int64,] rating: Float64), each rated once
+
+    @property
+    def per(self) -> Per:
+        """What is rated."""
+        return "turn" if "turn" in self.rows.columns else "dialogue"
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that say what a rating is of, apart from the run."""
+        return ["dialogue", "turn"] if self.per == "turn" else ["dialogue"]
+
+
+def _read_ratings(ratings: Any) -> Ratings:
+    """Read ratings from a CSV or Parquet file, or a frame; rows whose rating is empty (or NaN) are left out."""
+    name, rows = read_user_table(ratings, "ratings", ("dialogue",), RATING, ("run", "turn"))
+    return Ratings(name, rows.drop("at"))
+
+
+def _rated_runs(
+    ratings: Ratings, runs: Sequence[tuple[str, pl.DataFrame, pl.DataFrame]]
+) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
+    """The runs with ratings (name, table of scores, signatures), with only the rated rows, and their ratings."""
+    names = [name for name, *_ in runs]
+    if "run" in ratings.rows.columns:
+        others = ratings.rows.filter(~pl.col("run").is_in(names))["run"]
+        other_names = ", ".join(others.unique(maintain_order=True))
+        if len(others) == ratings.rows.height:
+            raise DstbenchError(
+                f"it rates {other_names}, and none of the runs here",
+                file=ratings.name,
+                hint=f"these are called {', '.join(names)}; --name renames them",
+            )
+        if len(others):
+            what = f"{len(others):,} ratings are of runs that are not here ({other_names}), and left out"
+            warn(what, file=ratings.name, when="before")
+    elif len(runs) > 1:
+        warn("the ratings name no run, and are used for every run", file=ratings.name, when="before")
+    every = [(name, _rated_rows(ratings, table, name), signatures) for name, table, signatures in runs]
+    if not any(table.height for _, table, _ in every):
+        run, table, _ = runs[0]
+        first, other = (", turn ".join(map(str, rows.select(ratings.keys).row(0))) for rows in (ratings.rows, table))
+        hint = f"its first {ratings.per} is {first}, that of {run} is {other}"
+        raise DstbenchError(f"it rates no {ratings.per} of the runs", file=ratings.name, hint=hint)
+    for name, table, _ in every:
+        if table.is_empty():
+            warn(f"none of its {ratings.per}s is rated, so it is left out", run=name, when="before")
+    return [result for result in every if result[1].height]
+
+
+def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame:
+    """The rated rows of a run's table, with their rating; warns if ratings or rows are left out."""
+    if RATING in table.columns:
+        raise UsageError(f"a metric is called {RATING!r}, which is the name of the ratings", hint="rename the metric")
+    of_run = ratings.rows.filter(run=run).drop("run") if "run" in ratings.rows.columns else ratings.rows
+    if ratings.per == "turn":
+        table = table.with_columns(pl.col("turn").cast(pl.Int64))
+        last = table.group_by("dialogue").agg(last=pl.col("turn").max())
+        late = of_run.join(last, on="dialogue", maintain_order="left").filter(pl.col("turn") > pl.col("last"))
+        none_of = "turn 0" if (of_run["turn"] > 0).all() else "an odd turn"
+        if late.height and (none_of == "turn 0" or (of_run["turn"] % 2 == 0).all()):
+            raise DstbenchError(  # they would be joined to the wrong turns
+                f"{late.height:,} of {of_run.height:,} ratings are of turns after a dialogue's last, none of {none_of}",
+                file=ratings.name,
+                dialogue=late["dialogue"][0],
+                turn=late["turn"][0],
+                hint="count the user's turns only, from 0",
+            )
+    rated = table.join(of_run, on=ratings.keys, how="inner", maintain_order="left")
+    things, n = f"{ratings.per}s", rated.height
+    if 0 < n < of_run.height:
+        unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
+        near = did_you_mean(unknown[0], table["dialogue"].unique(maintain_order=True)) if len(unknown) else None
+        meant = f" ({unknown[0]}; {near})" if near else ""
+        what = f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}"
+        warn(what, run=run, when="before")
+    if 0 < n < table.height:
+        warn(f"{n:,} of {table.height:,} {things} are rated; all correlations are over these", run=run, when="before")
+    return rated
+
+
+def _agreement(rows: Rows, compared: Iterable[Compared], level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """How much each column agrees with the ratings (`RATED`), and how much more than another (`RATED_DIFFERENCES`)."""
+
+    @cache  # most metrics are defined in the same rows
+    def ranked(coefficient: str, metric: str, taken: bytes) -> RankCorrelation:
+        at = np.frombuffer(taken, bool)
+        columns = (rows.columns[name][at] for name in (metric, RATING))
+        return _RANKED[coefficient](*columns, rows.dialogues[at], level=level)
+
+    def over(*metrics: str) -> tuple[bytes, dict[str, Any], bool]:
+        """The rows in which the rating and these metrics are defined, what is said of them, and if they are enough."""
+        taken = rows.defined(RATING, *metrics)
+        n, dialogues = int(taken.sum()), len(np.unique(rows.dialogues[taken]))
+        about = {"run": rows.run, "per": rows.per, "level": level, "n": n, "dialogues": dialogues}
+        return taken.tobytes(), about, dialogues >= LEAST
+
+    rated, differences = list[dict[str, Any]](), list[dict[str, Any]]()
+    _warn_of_columns(rows)
+    for metric in [name for name in rows.columns if name != RATING]:
+        taken, about, enough = over(metric)
+        r, _ = pearson(rows.columns[metric], rows.columns[RATING])
+        values = {"pearson": (JACKKNIFE, r, *limits_of(rows, metric, RATING, level))}
+        for coefficient in _RANKED:
+            of_metric = ranked(coefficient, metric, taken)
+            values[coefficient] = "linearised", of_metric.value, of_metric.low, of_metric.high
+        for coefficient, (how, *value) in values.items():
+            shown = dict(zip(("value", "low", "high"), value if enough else (), strict=False))
+            rated.append({"metric": metric, "coefficient": coefficient, "interval": how, **shown, **about})
+    for each in compared:
+        one, other = (pair[1] for pair in each.pairs)
+        taken, about, enough = over(one, other)
+        of_r = {**each.row, "coefficient": "pearson", "value": each.row["r_first"], "other_value": each.row["r_second"]}
+        named = {} if each.why_not else {"interval": JACKKNIFE, "test": JACKKNIFE}
+        coefficients = [of_r | named, *(of_r | named | vars(of) | {"interval": JACKKNIFE, "test": name}
+                                        for name, of in each.tests.items())]  # fmt: skip
+        for coefficient in _RANKED:
+            first, second = (ranked(coefficient, metric, taken) for metric in (one, other))
+            row = {"coefficient": coefficient, "value": first.value, "other_value": second.value}
+            try:
+                comparison = compare_rank_correlations(first, second)
+                (name, outcome), (low, high) = *comparison.tests.items(), comparison.zou
+                row |= {**vars(outcome), "difference": comparison.difference, "low": low, "high": high}
+                row |= {"interval": "zou2007", "test": name}
+            except UsageError as error:
+                if not each.why_not:
+                    kind = f"no difference of {coefficient.capitalize()}'s coefficients with the ratings: {error.what}"
+                    warn(f"{one} and {other}: {kind}", run=rows.run, kind=kind)
+            coefficients.append(row)
+        about |= {"metric": one, "other": other}
+        differences += [(row if enough else {"coefficient": row["coefficient"]}) | about for row in coefficients]
+    difference_table = schema.RATED_DIFFERENCES.of(differences)
+    return schema.RATED.of(rated), with_holm(difference_table, "coefficient", "test")
+
+
+def _warn_of_columns(rows: Rows) -> None:
+    """Warn of columns that cannot correlate with the ratings; if it is the ratings themselves, of these only."""
+    for name in (RATING, *(name for name in rows.columns if name != RATING)):
+        taken = rows.defined(RATING, name)
+        dialogues, column = len(np.unique(rows.dialogues[taken])), rows.columns[name][taken]
+        what = ""
+        if dialogues < LEAST:
+            what = f"is defined in {dialogues} rated dialogues only, and a correlation with the ratings needs {LEAST}"
+        elif column.min() == column.max():
+            what = f"is the same in all rated {rows.per}s, so nothing correlates with it"
+        if what:
+            warn(f"{name} {what}", run=rows.run, when="before")
+            if name == RATING:
+                return

@@ -108,13 +108,13 @@ def compare_orders(
             better, worse = pairs[at][:: int(one.signs[at])]
             gaps = {f"difference_{side}": table[name][better] - table[name][worse] for side, name in names.items()}
             reversals.append({**names, "run": runs[better], "other": runs[worse], **gaps})
-    rows = pl.DataFrame(reversals, schema=REVERSALS.schema)
+    rows = REVERSALS.of(reversals)
     surely = pl.lit(None, pl.Int64)
     if differences is not None:
         rows = _with_significance(rows, differences)
         surely = pl.col("significant").sum()
     counts = rows.group_by("first", "second").agg(surely.alias("reversed_surely"))
-    alike = pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).drop("reversed_surely").fill_nan(None)
+    alike = RANK_AGREEMENT.of(agreement).drop("reversed_surely").fill_nan(None)
     alike = alike.join(counts, on=["first", "second"], how="left", maintain_order="left")
     if differences is not None:
         alike = alike.with_columns(pl.col("reversed_surely").fill_null(0))

@@ -23,7 +23,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run, in_memory
-from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import values_of
@@ -167,10 +167,10 @@ def reconcile(
     value, steps = pl.col("value"), [sets[0][:size] for size in range(len(sets[0]) + 1)]
     alone = scored.table([(), *((choice,) for choice in by_change)])
     return Reconciliation(
-        RECONCILED_STEPS.conform(scored.table(steps).with_columns(change=value.diff().over("metric"))),
-        RECONCILED_SETS.conform(scored.table(sets)),
+        schema.RECONCILED_STEPS.conform(scored.table(steps).with_columns(change=value.diff().over("metric"))),
+        schema.RECONCILED_SETS.conform(scored.table(sets)),
         tried,
-        RECONCILED_CHOICES.conform(
+        schema.RECONCILED_CHOICES.conform(
             alone.with_columns(change=value - value.first().over("metric")).filter(pl.col("step") > 0)
         ),
         profiles,
@@ -353,7 +353,7 @@ def _search(
         if reached:
             break
     ordered = reached or [choices for _, choices in sorted(nearest, key=lambda pair: pair[0])]
-    return ordered, pl.DataFrame(rows, schema=RECONCILED_TRIED.schema, orient="row")
+    return ordered, schema.RECONCILED_TRIED.of(rows)
 
 
 def _by_chance(sets: Collection[_Set], scored: _Scored) -> float:

@@ -22,12 +22,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import as_frame, with_holm
+from dstbench.analysis.associations import with_holm
 from dstbench.analysis.dialogue_sums import Paired
 from dstbench.analysis.rankings import Ranking, limits_of_order, merit, pairs_among, signs, tau_b
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric
-from dstbench.schema.analysis import CONTESTS, RELIABILITY, SAMPLE_SIZES, VALIDITY
+from dstbench.schema import analysis as schema
 from dstbench.stats import Bootstrap, influences
 from dstbench.stats.normal import critical, two_sided
 from dstbench.stats.resampling import scores_of, shuffles
@@ -147,7 +147,7 @@ def split_halves(
     Source: Buckley & Voorhees 2000.
     """
     if len(paired.runs) < 2:
-        return RELIABILITY.empty(), {}
+        return schema.RELIABILITY.empty(), {}
     dialogues = paired.sums.shape[1]
     halves = _sampled(paired, [dialogues // 2], min(draws, _HALVES), seed, rest=True)
     rows, judged = list[dict[str, Any]](), dict[str, Judged]()
@@ -163,13 +163,13 @@ def split_halves(
             "tau_full": 2 * of_halves / (1 + of_halves) if of_halves > 0 else np.nan,
             "halves": len(tau),
         })  # fmt: skip
-    return as_frame(rows, RELIABILITY), judged
+    return schema.RELIABILITY.of(rows), judged
 
 
 def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
     """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.analysis.SAMPLE_SIZES`."""
     if len(paired.runs) < 2:
-        return SAMPLE_SIZES.empty()
+        return schema.SAMPLE_SIZES.empty()
     dialogues = paired.sums.shape[1]
     sizes = [size for size in _SIZES if size < dialogues]
     samples = _sampled(paired, sizes, min(draws, _HALVES), seed)
@@ -180,7 +180,7 @@ def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
         for size, sums in zip(sizes, samples, strict=True):
             alike = 1 - _swaps(signs(scores_of(score, sums)), whole)
             rows.append({"metric": str(metric), "dialogues": size, "alike": alike})
-    return as_frame(rows, SAMPLE_SIZES)
+    return schema.SAMPLE_SIZES.of(rows)
 
 
 def _sampled(paired: Paired, sizes: Sequence[int], draws: int, seed: int, *, rest: bool = False) -> list[Floats]:
@@ -238,7 +238,7 @@ def validity(
         }
         for measure, (value, low, high) in measures.items():
             rows.append({**about, "measure": measure, "value": float(value), "low": low, "high": high, "level": level})
-    return as_frame(rows, VALIDITY), soft
+    return schema.VALIDITY.of(rows), soft
 
 
 def _mean(values: Any) -> Any:
@@ -264,7 +264,7 @@ def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -
             else:
                 row |= {"p": 1.0 if abs(difference) < 1e-12 else None}
         rows.append(row)
-    return with_holm(as_frame(rows, CONTESTS))
+    return with_holm(schema.CONTESTS.of(rows))
 
 
 def _normal(z: Floats) -> Floats:

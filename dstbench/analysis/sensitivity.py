@@ -36,14 +36,7 @@ from dstbench.metrics.registry import says_all
 from dstbench.readers.states import States
 from dstbench.runs.open import Data, gold_run, load, named_parts, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import (
-    ERROR_COSTS,
-    ERROR_KINDS,
-    OWN_ERROR_COSTS,
-    OWN_ERROR_KINDS,
-    OWN_POSITION_BIAS,
-    POSITION_BIAS,
-)
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
@@ -175,16 +168,16 @@ def sensitivity(
     of_ways = [] if predicted is None else [(way, figures(predicted, mended=way == "mended")) for way in WAYS]
     own_costs, own_bias, own_errors = (
         pl.concat([table.empty(), *(table.conform(of[at].with_columns(way=pl.lit(way))) for way, of in of_ways)])
-        for at, table in enumerate((OWN_ERROR_COSTS, OWN_POSITION_BIAS, OWN_ERROR_KINDS))
+        for at, table in enumerate((schema.OWN_ERROR_COSTS, schema.OWN_POSITION_BIAS, schema.OWN_ERROR_KINDS))
     )
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)
     return Sensitivity(
         own_costs,
         own_bias,
         own_errors,
-        ERROR_COSTS.conform(costs),
-        POSITION_BIAS.conform(bias),
-        ERROR_KINDS.conform(errors),
+        schema.ERROR_COSTS.conform(costs),
+        schema.POSITION_BIAS.conform(bias),
+        schema.ERROR_KINDS.conform(errors),
         rows.select("run", "metric", "unit", by_dialogue),
     )
 

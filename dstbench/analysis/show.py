@@ -142,7 +142,7 @@ def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     for path, form in [*files, *([(gold, None)] if isinstance(gold, str) else [])]:
         with suppress(DstbenchError):  # utterances are optional here: the user has not asked for them
             return contexts(path, format=form)
-    return pl.DataFrame(schema=CONTEXTS.schema)
+    return CONTEXTS.empty()
 
 
 def _of_run(

@@ -86,7 +86,7 @@ def sweep(
                 rows.append((run.name, this.profile, *score, changed, sign(metric.settings(), this.settings)))
     if not rows:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
-    table = pl.DataFrame(rows, schema=SWEEP.schema, orient="row")
+    table = SWEEP.of(rows)
     return _compared(table, targets) if targets else table
 
 

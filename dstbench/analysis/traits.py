@@ -159,7 +159,7 @@ def traits(
         return [compare_correlations(rows, rows, pair, level) for pair in pairs for rows in columns]
 
     partial = [given(rows, [*both, *scores], CONTROLS)._replace(taken=GIVEN) for rows in controlled]
-    pairs_given = pl.concat([pl.DataFrame(schema=CORRELATIONS.schema),
+    pairs_given = pl.concat([CORRELATIONS.empty(),
                              *(correlations(rows, level) for rows in partial)])  # fmt: skip
     return Traits(
         dialogues,
@@ -196,7 +196,7 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     """Mean scores by bins of a trait, with empty bins."""
     low, high = _BOUNDS.get(trait) or dialogues.select(pl.col(trait).min(), pl.col(trait).max().alias("high")).row(0)
     if low is None:  # nowhere defined
-        return pl.DataFrame(schema=TRAIT_BINS.schema)
+        return TRAIT_BINS.empty()
     count = _BINS if high > low else 1
     edges = low + (np.arange(count + 1) / count) ** (2 if trait in ROOT else 1) * (high - low)
     bins = pl.DataFrame({"low": edges[:-1], "high": edges[1:]}).with_row_index("bin")
@@ -215,7 +215,7 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
 
 def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> pl.DataFrame:
     """The dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue, then run."""
-    lists = [pl.DataFrame(schema=DISAGREEMENTS.schema)]
+    lists = [DISAGREEMENTS.empty()]
     for higher, lower in [pair, pair[::-1]] if pair else []:
         difference = pl.col(higher) - pl.col(lower)
         gaps = dialogues.select("run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=difference)
