@@ -177,13 +177,7 @@ class Compared(NamedTuple):
 
 
 def compare_correlations(
-    one: Rows,
-    other: Rows,
-    pairs: tuple[Pair, Pair],
-    level: float,
-    *,
-    separate: bool = False,
-    test: str | None = None,
+    one: Rows, other: Rows, pairs: tuple[Pair, Pair], level: float, *, separate: bool = False, test: str | None = None
 ) -> Compared:
     """Compare a correlation in one run with another, in the same run or in another one.
 
