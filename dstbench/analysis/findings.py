@@ -7,9 +7,9 @@ from the highest value to the lowest, those with the same value in the order of 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
@@ -82,6 +82,17 @@ def listed(names: Sequence[str], most: int = _MOST) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
+def _do(names: Sequence[str], one: str, several: str) -> str:
+    """Names and a verb."""
+    return f"{listed(names)} {several if names[1:] else one}"
+
+
+def _by_verdict(rows: pl.DataFrame, names: str, verdicts: Mapping[str, pl.Expr], most: int = _MOST) -> list[str]:
+    """A clause per verdict that holds in some rows: its words, with the names of these rows in place of {}."""
+    found = {words: rows.filter(holds)[names].to_list() for words, holds in verdicts.items()}
+    return [words.format(listed(those, most)) for words, those in found.items() if those]
+
+
 def place(above: int, of: int) -> str:
     """The place of a run that has `above` of `of` runs above it, in words: ``first``, ``third``, ``last``."""
     if above == of - 1:
@@ -118,8 +129,9 @@ def ranked(scores: pl.DataFrame) -> pl.DataFrame:
     return of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)
 
 
-def _with_value(board: pl.DataFrame, value: Any) -> list[str]:
-    return board.filter(value=value)["run"].to_list()
+def _teams(board: pl.DataFrame) -> pl.DataFrame:
+    """(value, run: those that have it, shown), from the highest value down."""
+    return board.drop_nulls("value").group_by("value", maintain_order=True).agg("run", pl.col("shown").first())
 
 
 def highest(scores: pl.DataFrame) -> list[str]:
@@ -129,14 +141,13 @@ def highest(scores: pl.DataFrame) -> list[str]:
     >>> highest(pl.DataFrame(rows, schema=["run", "metric", "unit", "value"], orient="row"))
     ['a has the highest JGA, 50.00; b follows with 25.00']
     """
-    board = ranked(scores).drop_nulls("value")
-    if board["value"].n_unique() < 2:
+    board = ranked(scores)
+    teams = list(_teams(board).iter_rows())
+    if len(teams) < 2:
         return []
-    name, (first, second) = name_of(board["metric"][0]), board["value"].unique().sort(descending=True)[:2]
-    best, following = (_with_value(board, value) for value in (first, second))
-    has, follows = "have" if best[1:] else "has", "follow" if following[1:] else "follows"
-    behind = f"{listed(following)} {follows} with {100 * second:.2f}"
-    return [f"{listed(best)} {has} the highest {name}, {100 * first:.2f}; {behind}"]
+    (first, best, _), (second, following, _), *_ = teams
+    behind = f"{_do(following, 'follows', 'follow')} with {100 * second:.2f}"
+    return [f"{_do(best, 'has', 'have')} the highest {name_of(board['metric'][0])}, {100 * first:.2f}; {behind}"]
 
 
 def _score_of_one(board: pl.DataFrame, diagnosis: Diagnosis) -> Finding | None:
@@ -159,20 +170,19 @@ def best_run(leaderboard: Leaderboard) -> Finding | None:
     board, runs = ranked(compared), set(leaderboard.scores["run"])
     if board.is_empty():
         return None
-    metric, defined = board["metric"][0], board.drop_nulls("value")
+    metric, teams = board["metric"][0], list(_teams(board).iter_rows())
     undefined = board.filter(pl.col("value").is_null())["run"].to_list()
     about = tuple(name for name in board["run"] if name in runs)  # not models
-    if defined.is_empty():
+    if not teams:
         return Finding("best", f"{name_of(metric)} is undefined for {listed(undefined)}.", "scores", about)
-    best = _with_value(defined, defined["value"][0])
-    rest = defined[len(best) :]
-    verb = "has the highest" if len(best) == 1 else "have the same highest" if rest.height else "have the same"
-    clauses = [f"{listed(best)} {verb} {name_of(metric)}, {_shown(defined['shown'][0])}"]
-    if rest.height:
-        points = f"{100 * (defined['value'][0] - rest['value'][0]):.1f}"
+    (value, best, shown), *rest = teams
+    have = _do(best, "has the highest", "have the same highest" if rest else "have the same")
+    clauses = [f"{have} {name_of(metric)}, {_shown(shown)}"]
+    if rest:
+        points = f"{100 * (value - rest[0][0]):.1f}"
         ahead = "less than 0.1 points" if points == "0.0" else f"{points} points"
-        clauses[0] += f": {ahead} above {listed(_with_value(rest, rest['value'][0]))}"
-        clauses += _lead_of(leaderboard, metric, best, rest["run"].to_list())
+        clauses[0] += f": {ahead} above {listed(rest[0][1])}"
+        clauses += _lead_of(leaderboard, metric, best, [run for _, runs_of, _ in rest for run in runs_of])
     clauses += [f"it is undefined for {listed(undefined)}"] if undefined else []
     elsewhere = _first_by_others(leaderboard, compared.filter(pl.col("metric") != metric, unit="share"), best)
     others = f" By other metrics, others are first: {listed(elsewhere, _FEW)}." if elsewhere else ""
@@ -354,9 +364,8 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
     one, several, none = verbs
     clauses: list[str] = []
     for names, slots, _ in shared.head(_FEW).iter_rows():
-        who = f"{listed(names)} {several if names[1:] else one}"
-        if len(names) == len(runs) > 1:
-            who = f"{'no' if clauses else 'No'} run {none}"
+        all_of = len(names) == len(runs) > 1
+        who = f"{'no' if clauses else 'No'} run {none}" if all_of else _do(names, one, several)
         clauses.append(f"{who} {number_of(len(slots), 'slot')} of gold: {listed(slots)}")
     named = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
     others = [run for run in runs if run in set(shared["run"].explode()) - set(named)]
@@ -399,8 +408,7 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     signatures = diagnosis.runs.filter(pl.col("run").is_in(lacking))["signature"]
     ways = {parse_signature(signature).complete()["missing"] for signature in signatures}
     clauses = [
-        f"{listed(names)} {'lack' if names[1:] else 'lacks'} {number_of(turns, 'turn')}"
-        for turns, names in lack.head(_FEW).iter_rows()
+        f"{_do(names, 'lacks', 'lack')} {number_of(turns, 'turn')}" for turns, names in lack.head(_FEW).iter_rows()
     ]
     if len(ways) == 1:
         clauses[0] += f", which {_MISSING_TURNS[ways.pop()]}"
@@ -510,8 +518,7 @@ def order_over_profiles(rows: pl.DataFrame) -> list[str]:
     firsts = places.filter(above=0).group_by("run", maintain_order=True).agg(pl.len())
     firsts = firsts.sort("len", descending=True, maintain_order=True)
     if (firsts["len"] == number).all():
-        are = "is" if firsts.height == 1 else "are"
-        lines.append(f"{listed(firsts['run'].to_list())} {are} first under all {number} conventions")
+        lines.append(f"{_do(firsts['run'].to_list(), 'is', 'are')} first under all {number} conventions")
     else:
         each = [f"{run} under {times}" for run, times in firsts.iter_rows()]
         lines.append(f"who is first depends on the convention: {listed(each)} of {number} conventions")
@@ -537,7 +544,7 @@ def profiles_that_agree(rows: pl.DataFrame) -> list[str]:
         of_targets = of_run.drop_nulls("target")
         targets = of_targets.select("metric", "target").unique(maintain_order=True)
         wanted = " and ".join(f"{metric} {target}" for metric, target in targets.iter_rows())
-        profiles = _profiles(of_targets.filter("agrees_with_all"))
+        profiles = ", ".join(of_targets.filter("agrees_with_all")["profile"].unique(maintain_order=True))
         if not profiles:
             each = (f"; {_nearest(of_metric)}" for _, of_metric in of_targets.group_by("metric", maintain_order=True))
             lines.append(f"{run}: no profile agrees with {wanted}{''.join(each)}")
@@ -547,10 +554,6 @@ def profiles_that_agree(rows: pl.DataFrame) -> list[str]:
         chance = f"{bound}{_expected(expected)} of {of_run['profile'].n_unique()} profiles"
         lines.append(f"{run}: agrees with {wanted} under {profiles}; by chance, {chance} would agree")
     return lines
-
-
-def _profiles(rows: pl.DataFrame) -> str:
-    return ", ".join(rows["profile"].unique(maintain_order=True))
 
 
 def _expected(expected: float) -> str:
@@ -563,12 +566,13 @@ def _nearest(rows: pl.DataFrame) -> str:
     defined = rows.drop_nulls("off").sort(pl.col("off").abs(), maintain_order=True)
     if defined.is_empty():
         return f"{metric} is undefined under every profile"
-    if agreeing := _profiles(rows.filter("agrees")):
-        return f"{metric} {target} alone: {agreeing}"
     nearest = defined.filter(pl.col("off").abs() == pl.col("off").first().abs())
+    agreeing, alike = (", ".join(of["profile"].unique(maintain_order=True)) for of in (rows.filter("agrees"), nearest))
+    if agreeing:
+        return f"{metric} {target} alone: {agreeing}"
     value, off, unit = nearest.select("value", "off", "unit").row(0)
     off_by = f"{_number(abs(off), unit, ' points')} {'higher' if off > 0 else 'lower'}"
-    return f"the nearest is {metric} {_number(value, unit)} under {_profiles(nearest)}, {off_by}"
+    return f"the nearest is {metric} {_number(value, unit)} under {alike}, {off_by}"
 
 
 # --- changes, and published scores ------------------------------------------------------------------------------------
@@ -586,12 +590,12 @@ def what_changed(changes: Changes) -> list[str]:
         fixed = f"{number_of(row['fixed'], of[:-1])} fixed, {row['broken']:,} broken"
         counted.append(f"{fixed}: {more if row['net'] else 'as many right as before'}")
     lines = ["; ".join(counted)]
+    net = pl.col("net")
+    sign = pl.when(net > 0).then(pl.lit("+")).otherwise(pl.lit(""))
+    sure = changes.groups.filter("significant").with_columns(named=pl.format("{} ({}{})", "group", sign, "net"))
     for by in ("slot", "domain"):
-        sure = changes.groups.filter("significant", by=by)
-        for words, groups in (("better", sure.filter(pl.col("net") > 0)), ("worse", sure.filter(pl.col("net") < 0))):
-            if groups.height:
-                named = [f"{name} ({net:+d})" for name, net in groups.select("group", "net").iter_rows()]
-                lines.append(f"{words} by {by}, beyond chance: {listed(named, _FEW)}")
+        sides = {f"{words} by {by}, beyond chance: {{}}": of for words, of in (("better", net > 0), ("worse", net < 0))}
+        lines += _by_verdict(sure.filter(by=by), "named", sides, _FEW)
     return lines
 
 
@@ -701,12 +705,11 @@ def which_metric(compared: MetricComparison) -> list[str]:
 
 
 def metrics_apart(compared: MetricComparison) -> list[str]:
-    """Which metrics surely tell more pairs of runs apart than others, and which pairs two metrics surely reverse."""
+    """Whether some metric surely tells more pairs of runs apart than another, and which pairs two surely reverse."""
     return _power(compared) + _orders(compared)
 
 
 def _power(compared: MetricComparison) -> list[str]:
-    """Whether some metric tells significantly more pairs apart than another; or why none can be told apart."""
     power, contests = compared.power, compared.contests.filter(measure="power").drop_nulls("p")
     if power["power"].count() == 0:
         untold = "no pair of runs can be told apart: too few resamples, or too few dialogues differ"
@@ -794,7 +797,8 @@ def costs(sensitivity: Sensitivity) -> list[str]:
         does = f"do{'' if others[1:] else 'es'} {listed(others, len(others))}" if others else ""
         link = f", {'as' if extreme else 'nor'} {does}" if does else ""
         depends = f"depends{rank} on" if extreme else "does not depend on"
-        cost = _mean_cost(row)
+        position_bias = f"{100 * row['bias']:+.2f}" if row["size"] else "0"  # below, the text says what a bias is
+        cost = f"{100 * row['loss']:.2f} points on average (bias {position_bias})"
         if extreme >= 1:  # a larger bias, of a loss that falls to almost nothing, says less than the losses
             ends = losses.filter(kind=kind, metric=row["metric"]).drop_nulls("loss").select("loss", BIN)
             (first, start), (last, end) = ends.gather([0, -1]).iter_rows()
@@ -806,14 +810,8 @@ def costs(sensitivity: Sensitivity) -> list[str]:
     unseen = [f"{metric} {_whole(share)}" for metric, share in blind.select("metric", "blind").iter_rows()]
     lines += [f"{one} put into the run changes nothing in {listed(unseen)} of cases"] if unseen else []
     for of, metrics in bias.filter(blind=1).group_by("kind", maintain_order=True).agg("metric").iter_rows():
-        lines.append(f"{listed(metrics)} never {'see' if metrics[1:] else 'sees'} {ERRORS[of][1]}")
+        lines.append(f"{_do(metrics, 'never sees', 'never see')} {ERRORS[of][1]}")
     return lines
-
-
-def _mean_cost(row: dict[str, Any]) -> str:
-    """The mean loss and the bias; below, the text says what a bias is."""
-    bias = f"{100 * row['bias']:+.2f}" if row["size"] else "0"
-    return f"{100 * row['loss']:.2f} points on average (bias {bias})"
 
 
 # --- correlations -----------------------------------------------------------------------------------------------------
@@ -947,11 +945,8 @@ def best_by_ratings(correlations: Correlations) -> list[str]:
         where = f"where both are defined, {best}'s is higher"
         lines.append(f"r of {', '.join(higher)} is higher, but over other {row['per']}s: {where}")
     others, is_better = ratings.leads().filter(coefficient="pearson"), _IS_SIGNIFICANT & (pl.col("difference") > 0)
-    sides = {
-        "better than {} by more than chance": others.filter(is_better)["other"],
-        "its lead on {} could be chance": others.filter(~is_better)["other"],
-    }
-    clauses = [words.format(", ".join(names)) for words, names in sides.items() if len(names)]
+    sides = {"better than {} by more than chance": is_better, "its lead on {} could be chance": ~is_better}
+    clauses = _by_verdict(others, "other", sides, others.height)
     return [*lines, *(["; ".join(clauses)] if clauses else [])]
 
 
