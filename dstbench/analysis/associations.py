@@ -86,10 +86,7 @@ class Rows(NamedTuple):
 
     @property
     def is_classical(self) -> bool:
-        """Whether Fisher's and Zou's intervals and classical tests may be had: no dialogue has several rows.
-
-        The authors of GCA took the rows of several runs as independent, so their protocol has them too.
-        """
+        """Whether no dialogue has several rows; GCA's authors took the rows of several runs as independent."""
         is_single = len(np.unique(self.dialogues)) == len(self.dialogues)
         return self.taken == "released" or (self.taken != GIVEN and is_single)
 
@@ -122,11 +119,7 @@ def correlations(rows: Rows, level: float) -> pl.DataFrame:
 
 
 def given(rows: Rows, names: Sequence[str], controls: Sequence[str]) -> Rows:
-    """The rows with what is left of columns when the controls are known: residuals of least squares.
-
-    Their correlation is the partial one. Its jackknife may leave the residuals as they are, because they do not
-    correlate with the controls (Frisch & Waugh 1933). A control that is itself a column is not used.
-    """
+    """The rows with residuals of least squares on the controls (but for columns), whose r is the partial one."""
     used = [name for name in controls if name not in names]
     defined = rows.defined(*names, *used)
     of_controls = np.column_stack([np.ones(int(defined.sum())), *(rows.columns[name][defined] for name in used)])
@@ -179,12 +172,7 @@ class Compared(NamedTuple):
 def compare_correlations(
     one: Rows, other: Rows, pairs: tuple[Pair, Pair], level: float, *, separate: bool = False, test: str | None = None
 ) -> Compared:
-    """Compare a correlation in one run with another, in the same run or in another one.
-
-    The runs have the same dialogues, in the same order, or none in common (`separate`). With the same dialogues,
-    correlations are over the rows in which all four columns are defined, and a column of the first pair that equals one
-    of the second counts as shared, whatever the two are called.
-    """
+    """Compare two correlations over the same dialogues in the same order, or over none in common (`separate`)."""
     columns = [rows.columns[name] for rows, pair in zip((one, other), pairs, strict=True) for name in pair]
     taken = slice(None) if separate else ~np.isnan(columns).any(axis=0)
     j, k, h, m = (column[taken] for column in columns)

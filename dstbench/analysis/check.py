@@ -185,10 +185,7 @@ def _gold(run: Run, convention: Convention, counts: pl.DataFrame) -> Iterator[_C
 
 
 def _floors(run: Run, convention: Convention, own: Mapping[str, float | None]) -> Iterator[_Check]:
-    """Whether the run is above an empty prediction, and above gold of the turn before.
-
-    The latter is an oracle that few trackers reach in all metrics: information, not a warning.
-    """
+    """Whether the run is above an empty prediction, and above gold of the turn before, which few are."""
     before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
     old = pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1))
     for name, words, status, pred in (

@@ -230,10 +230,7 @@ class _Compared:
         return spread_over_seeds([self.values[list(seeds)] for _, seeds in models], signed)
 
     def runs(self, pairs: Sequence[tuple[int, int]], draw: Callable[[int], Randomisation]) -> list[Row]:
-        """The differences of runs: intervals and p by approximate randomisation, and counts of dialogues.
-
-        `draw` gives random swaps, so many times the usual number.
-        """
+        """The differences of runs, by as many times the usual number of random swaps as `draw` is asked for."""
         design, sums = self.design, self.paired.sums
         of_dialogues = self.score(sums.reshape(-1, sums.shape[2])).reshape(sums.shape[:2])
         nulls, differing, verdicts = self._tested(pairs, draw)

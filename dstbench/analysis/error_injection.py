@@ -110,10 +110,7 @@ def inject(
     sample: int | None = None,
     seed: int = 0,
 ) -> Injected:
-    """Score a run's dialogues, and copies of them with one error more each, or with one mended.
-
-    `sample` errors of each kind are drawn in each dialogue (None: all).
-    """
+    """Score a run's dialogues, and copies with one (drawn) error more each, or with one mended."""
     frequent, of_run = _frequent_in_gold(run, convention), _scores(run, metrics, convention)
     generator, errors = np.random.default_rng(seed), list[pl.DataFrame]()
     changes = single = dialogues = 0
@@ -159,10 +156,7 @@ def _in_state(rows: pl.DataFrame, convention: Convention, slot: str, value: str)
 
 
 def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The most frequent values of each slot in gold (slot, value, meaning), of those that the convention scores.
-
-    Also the slots of each domain, the most frequent first, with their most frequent value: (domain, other, usual).
-    """
+    """The most frequent values of slots (slot, value, meaning), and slots of domains (domain, other, usual)."""
     pairs = ["slot", "gold"]
     parts = over_partitions(run, lambda table: table.drop_nulls(pairs).group_by(pairs).agg(n=pl.len()))
     values = pl.concat(parts).group_by("slot", value="gold").agg(pl.col("n").sum())
@@ -222,11 +216,7 @@ def _with_changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 def _with_errors(
     changes: pl.DataFrame, rows: pl.DataFrame, values: pl.DataFrame, slots: pl.DataFrame, convention: Convention
 ) -> pl.DataFrame:
-    """Changes of gold with the values and slots that their errors need; null where there is no such value or slot.
-
-    These are a `wrong` value; `other`, a slot of the domain, its `usual` value, and whether the new value can stand
-    in it (`swaps`); and whether the old value is not the new one (`is_late`).
-    """
+    """Changes of gold with what errors need, null if there is none: `wrong`, `other`, `usual`, `swaps`, `is_late`."""
     changes = with_domains(changes.lazy()).collect().with_row_index("change")
     options = changes.select("change", "number", "slot", "gold").join(values, on="slot", maintain_order="left_right")
     options = with_judgements(options.rename({"value": "pred"}).lazy(), convention).collect()
@@ -256,10 +246,7 @@ _ABOUT: Final = ("kind", "dialogue", "number", "slot", "place", "next", "turns",
 def _copies(
     changes: pl.DataFrame, kinds: Sequence[str], made: Mapping[str, _Error], sample: int | None
 ) -> pl.DataFrame:
-    """The drawn errors, each of which makes a copy: between the places `start` and `end`, one or two slots have values.
-
-    `changes` have a random `order`. `slot_b` is null if the error is in one slot.
-    """
+    """The drawn errors: between `start` and `end`, one or two slots (`slot_b` may be null) have values."""
     about = ("dialogue", "number", "slot", "place", "next", "turns", "order")
     tables = []
     for kind, error in {
@@ -277,10 +264,7 @@ def _copies(
 
 
 def _repeated_rows(rows: pl.DataFrame, changes: pl.DataFrame, *, mended: bool) -> pl.DataFrame:
-    """The rows that copies repeat, sorted: a run's, and one in each turn of a dialogue per slot that an error adds.
-
-    `may_change`: errors are put into what is not wrong, and only what is not right is mended.
-    """
+    """The rows that copies repeat, with those of slots that errors add, and whether an error `may_change` them."""
     may_change = ~pl.col("ok") if mended else pl.col("ok") | pl.col("value").is_null()
     kept = rows.select("number", "turn", "place", "slot", "gold", "pred", may_change=may_change)
     if mended:

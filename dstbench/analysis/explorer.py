@@ -143,10 +143,7 @@ def explore(
 def choose(
     dialogues: pl.DataFrame, metric: str, most: int, contrasted: tuple[str, str] | None = None
 ) -> tuple[pl.DataFrame, str]:
-    """The most telling dialogues (number, dialogue), and a description of them.
-
-    Dialogues are ordered in four ways; those that come first in any of them are taken.
-    """
+    """The dialogues that come first by one of a few measures (number, dialogue), and what they are in words."""
     measures = {"that fail first": -pl.col("first_failure").min().fill_null(1),
                 "that have most mistakes": pl.col("mistakes").max()}  # fmt: skip
     if contrasted is not None:

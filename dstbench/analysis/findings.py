@@ -441,10 +441,7 @@ def failed(checks: pl.DataFrame) -> str | None:
 
 
 def checks_in_short(checks: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
-    """How many checks fail, warn, and are passed by all runs; and (check, status, runs, found) of the doubtful ones.
-
-    A check has its gravest outcome; `found` is what was found in the run where there is most.
-    """
+    """How many checks fail, warn and pass; and (check, status, runs, found) of the doubtful ones."""
     grave = pl.col("status").replace_strict({"fail": 2, "warn": 1}, default=0, return_dtype=pl.Int64)
     worst = checks.with_columns(grave=grave).filter(pl.col("grave") == pl.col("grave").max().over("check"))
     number = pl.col("short").str.replace_all(",", "").str.extract(r"([\d.]+)").cast(pl.Float64)
@@ -775,11 +772,7 @@ BIN: Final = pl.format(
 
 
 def costs(sensitivity: Sensitivity) -> list[str]:
-    """For the first kind of error: the metrics to which it matters most and least when it happens, or that miss it.
-
-    They are those of the run's own predictions, if there are any. What matters is the bias relative to the mean loss:
-    slot accuracy falls by little because it divides by all slots.
-    """
+    """For the first kind of error: to which metrics its position matters most and least, relative to the mean loss."""
     own = (sensitivity.own_bias, sensitivity.own_costs, sensitivity.own_errors)
     bias, losses, errors = (frame.filter(way="put in") for frame in own)
     if of_gold := errors.filter(pl.col("errors") > 0).is_empty():
@@ -831,10 +824,7 @@ ZOU_DIFFERS: Final = pl.when(_DIFFERS).then(pl.lit(" (differs)")).otherwise(pl.l
 
 
 def differences(rows: pl.DataFrame) -> list[str]:
-    """For each two correlations that are compared: the runs in which the first is stronger, weaker, or perhaps neither.
-
-    Those of one sign are compared by their size; of others, it is said which is lower.
-    """
+    """For each two correlations: the runs in which the first is stronger, weaker, or perhaps neither."""
     tested, lines = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null()), []
     adjusted = "adjusted p" if tested["p_adjusted"].count() > 1 else "p"
     one_sign = pl.col("r_first") * pl.col("r_second") > 0

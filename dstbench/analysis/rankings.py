@@ -25,11 +25,7 @@ _LEAST_STABLE: Final = 0.6
 
 
 def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
-
-    `scores` has a row per run and metric (null: undefined); `paired_error`, if known, for each metric the mean
-    standard error of two runs' paired difference, over √2.
-    """
+    """How far metrics spread runs (Kim et al. 2022, Fig 4); `paired_error`: the mean one of pairs over √2."""
     # Sorted, so that the order of the runs does not change the last bits of sums.
     value, se = (pl.col(name).drop_nulls().sort() for name in ("value", "se"))
     rows = scores.group_by("metric", "unit", maintain_order=True).agg(
@@ -52,10 +48,7 @@ class Orders(NamedTuple):
 
 
 class Ranking:
-    """Scores of runs, higher for better ones, the same in resamples (× runs), and the pairs of runs that they order.
-
-    Scores are NaN where undefined. Without resamples, the order is certain.
-    """
+    """Scores of runs, higher for better ones, NaN where undefined, the same in resamples, and the pairs they order."""
 
     def __init__(self, scores: Floats, resampled: Floats | None = None) -> None:
         self.scores, self.resampled = scores, scores[np.newaxis] if resampled is None else resampled
@@ -87,13 +80,7 @@ def compare_orders(
     level: float = 0.95,
     differences: pl.DataFrame | None = None,
 ) -> Orders:
-    """Kendall's tau-b of the orders of runs by each two metrics, and the pairs of runs that they order differently.
-
-    `scores` has (run, metric, value; null: undefined), `resampled` each metric's scores in resamples (× runs, in the
-    order of `scores`; None: no intervals), `differences` the tests of the runs' differences (None: not tested).
-
-    Source: Kendall 1945 (Biometrika 33:239).
-    """
+    """Kendall's tau-b (1945) of each two metrics' orders of runs, and the pairs of runs that they order differently."""
     table = scores.pivot(on="metric", index="run", values="value").fill_null(np.nan)
     runs, metrics = table["run"].to_list(), table.columns[1:]
     rankings = [ranking_of(name, table[name].to_numpy(), (resampled or {}).get(name)) for name in metrics]

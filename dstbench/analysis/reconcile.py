@@ -305,12 +305,7 @@ class _Scored:
 def _search(
     moving: Sequence[Choice], published: Collection[_Set], scored: _Scored, most: int
 ) -> tuple[list[_Set], pl.DataFrame]:
-    """The sets of the smallest number of choices that reaches the published scores, or else the nearest ones.
-
-    `moving` are the choices that move a score. Of those that give the same scores, the first is combined with others,
-    and where it reaches the published scores, the rest are tried in its place. The sets of published conventions that
-    reach the scores (`published`) may be larger than `most`.
-    """
+    """The smallest sets of choices that reach the published scores, or the nearest; `published` may be larger."""
     alike: dict[tuple[float, ...] | None, list[Choice]] = {}
     for choice in moving:
         alike.setdefault(scored.of((choice,), also=_TELL_APART), []).append(choice)

@@ -142,10 +142,7 @@ def swap_share(z: Floats) -> Floats:
 def split_halves(
     paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """Swap rate and tau of random halves, as rows of `schema.analysis.RELIABILITY`, and the swap rate of each metric.
-
-    Source: Buckley & Voorhees 2000.
-    """
+    """Swap rate (Buckley & Voorhees 2000) and tau of random halves (`RELIABILITY`), and the swap rates."""
     if len(paired.runs) < 2:
         return schema.RELIABILITY.empty(), {}
     dialogues = paired.sums.shape[1]
@@ -210,12 +207,7 @@ def validity(
     known_order: pl.DataFrame,
     level: float,
 ) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """How metrics order runs of a known order (`schema.analysis.KNOWN_ORDER`), as rows of `schema.analysis.VALIDITY`.
-
-    Also the soft pairwise accuracy of each metric. Runs with the same number have no order.
-
-    Source: Kendall 1945; Somers 1962; Kocmi et al. 2021 (pairwise accuracy); Thompson et al. 2024 (soft).
-    """
+    """How metrics order runs of a known order (`VALIDITY`), and each one's soft accuracy."""
     order = Ranking(known_order["number"].to_numpy())
     along = known_order["along"].first()
     rows, soft = list[dict[str, Any]](), dict[str, Judged]()

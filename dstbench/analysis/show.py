@@ -64,10 +64,7 @@ def walk_through(
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Walkthrough:
-    """One dialogue of one or several runs, or several dialogues, turn by turn.
-
-    The utterances are those of `context`, else those in the files of the runs or of gold, if one of them has any.
-    """
+    """Dialogues of runs turn by turn; utterances are those of `context`, or of the files of runs or gold."""
     convention = as_convention(profile)
     chosen = parse_all(metrics or SHOWN)
     parts_to_open(data, **reading)
@@ -102,10 +99,7 @@ def worst_dialogues(
     profile: str | Convention = "verbatim",
     **reading: Unpack[Reading],
 ) -> Worst:
-    """The dialogues in which a run has the lowest scores, or in which the scores of two runs differ most.
-
-    They are ordered by the first metric, then by the number of wrong turns.
-    """
+    """The dialogues with the lowest scores by the first metric, or of several runs, the most different ones."""
     if most < 1:
         raise UsageError(f"most={most} is not a number of dialogues", hint="10")
     convention, chosen = as_convention(profile), parse_all(metrics or SHOWN)

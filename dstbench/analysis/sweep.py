@@ -101,10 +101,7 @@ class _Scored(NamedTuple):
 def _of_run(
     run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]
 ) -> tuple[list[_Scored], dict[str, list[str]]]:
-    """The run under each profile that suits it, from the highest value of the first metric to the lowest.
-
-    Also the names of the other profiles, by the reason why they do not suit.
-    """
+    """The run under each profile, from the highest first metric down, and the others, by why they do not suit."""
     scores, scored, left_out = dict[Convention, Whole](), list[_Scored](), dict[str, list[str]]()
     slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
     for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():

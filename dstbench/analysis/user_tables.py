@@ -27,10 +27,7 @@ _TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
 class UserTable(NamedTuple):
-    """The rows of a user's table that have a number: (at: what messages call the row, as in ``line 2``; keys; number).
-
-    Keys are texts without spaces around them (turns: whole numbers), each combination once.
-    """
+    """The rows with a number: (at: what messages call the row; keys, each combination once; the number)."""
 
     name: str  # what messages call the table
     rows: pl.DataFrame
@@ -136,10 +133,7 @@ def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = 
 
 
 def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """What the number is called along which runs are ordered, such as the share of the training data, and each run's.
-
-    They are read from the runs' names (``t5_0.05``, ``t5-220M``, ``bert_10%``), or from a table (``share=FILE``).
-    """
+    """What orders runs, and each run's number: in its name (``t5_0.05``), or in a table (``share=FILE``)."""
     along, _, file = along.partition("=")
     if along in (*SCORES.columns, "exact", ""):
         raise UsageError(f"--along {along!r} has no name for a column of its own", hint="--along share")
