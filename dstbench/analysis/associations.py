@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.significance import adjust_defined
+from dstbench.analysis.compare import adjust_defined
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.errors import UsageError, warn
 from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATIONS

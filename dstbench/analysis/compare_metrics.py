@@ -27,15 +27,17 @@ from dstbench.analysis.associations import (
 from dstbench.analysis.compare import Design, Leaderboard, resample
 from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.dialogues import per_dialogue
-from dstbench.analysis.rankings import compare_orders, ranking_of, spread_of
-from dstbench.analysis.reliability import (
+from dstbench.analysis.rankings import (
     Judged,
     OfPairs,
     Power,
+    Ranking,
     by_size,
+    compare_orders,
     contests,
     of_pairs,
     split_halves,
+    spread_of,
     validity,
 )
 from dstbench.analysis.user_tables import numbers_along, read_score_table
@@ -172,7 +174,7 @@ def compare_metrics(
     _warn_of_scores(scores, "scores and correlations with traits")
     resampled = {str(metric): scores_of(paired.score(metric), bootstrap.resampled) for metric in paired.metrics}
     values = {name: scores.filter(metric=name)["value"].cast(pl.Float64).fill_null(np.nan) for name in resampled}
-    rankings = {name: ranking_of(name, values[name].to_numpy(), drawn) for name, drawn in resampled.items()}
+    rankings = {name: Ranking(values[name].to_numpy(), drawn, name) for name, drawn in resampled.items()}
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
     validities, valid = validity(rankings, pairs, differences, known_order, level)
     halves, reliable = split_halves(paired, pairs, resamples, seed, level)

@@ -102,8 +102,8 @@ def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
         share_with_few_slots=pl.when(pl.len() > 0).then(small / pl.len()),
         signature=pl.lit(rows["signature"].item()),
     )
-    number = pl.int_range(FAILURE_BINS, eager=True).cast(pl.UInt32)
-    bins = pl.DataFrame({"bin": number, "low": number / FAILURE_BINS, "high": (number + 1) / FAILURE_BINS})
+    number = pl.int_range(FAILURE_BINS, dtype=pl.UInt32)
+    bins = pl.select(bin=number, low=number / FAILURE_BINS, high=(number + 1) / FAILURE_BINS)
     of_bins = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
     failures = bins.join(of_bins, on="bin", how="left", maintain_order="left")
     slots = dialogues.group_by("run", "n_gold_max").agg(dialogues=pl.len()).sort("n_gold_max")

@@ -81,20 +81,18 @@ _MENDED: Final[Mapping[str, _Error]] = {
     "late": _Error(pl.col("is_change") & ~_OK & _COMES_LATE, end=_AFTER, value="gold"),
     "dropped": _Error(pl.col("is_change") & _OK & ~pl.col("all_ok"), start=_AFTER, value="gold"),
     "over": _Error(pl.col("is_over"), end=pl.col("over_next")),
+    "swap": _Error(pl.lit(value=False)),
 }
 #: The kinds of errors, in the order in which they are shown.
 KINDS: Final = tuple(_PUT_IN)
 
 
 class Injected(NamedTuple):
-    """The errors that were made in a run, and what they cost.
+    """The errors that were made in a run, and by each metric's name what they cost, or gain if they are mended."""
 
-    `errors` has a row per error: (kind; dialogue, and its number, from 0; slot; place: the turn's number in the
-    dialogue, from 0; next: the first place after a change of gold at which the slot has another value; turns: of the
-    dialogue; of, drawn: from how many errors of this kind and dialogue how many were drawn), and by each metric's name
-    the loss, or the gain if the error is mended; null where a score is undefined.
-    """
-
+    # (kind; dialogue, and its number, from 0; slot; place: the turn's number in the dialogue, from 0; next: the first
+    # place after a change of gold at which the slot has another value; turns: of the dialogue; of, drawn: from how many
+    # errors of this kind and dialogue how many were drawn; a column per metric, null where a score is undefined)
     errors: pl.DataFrame
     changes: int  # of gold
     single: int  # those in dialogues of one turn, which have no position
@@ -249,10 +247,8 @@ def _copies(
     """The drawn errors: between `start` and `end`, one or two slots (`slot_b` may be null) have values."""
     about = ("dialogue", "number", "slot", "place", "next", "turns", "order")
     tables = []
-    for kind, error in {
-        "": _Error(pl.lit(value=False)),
-        **{kind: made[kind] for kind in kinds if kind in made},
-    }.items():
+    for kind in kinds:
+        error = made[kind]
         cells = {"slot_a": error.slot, "value_a": error.value, "slot_b": error.other, "value_b": error.other_value}
         values = {title: _NOTHING if name is None else pl.col(name) for title, name in cells.items()}
         of_kind = changes.filter(error.possible)

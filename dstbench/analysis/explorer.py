@@ -19,6 +19,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
 from dstbench.metrics.registry import name_of
 from dstbench.runs.run import Run
+from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.error_classes import CLASSES, classify
 from dstbench.scoring.rows import lay_out
 from dstbench.scoring.score import score_run
@@ -26,15 +27,8 @@ from dstbench.scoring.turns import to_turns
 
 #: Columns of the table of dialogues that a page shows in addition to the metrics.
 TRAITS: Final = (
-    "turns",
-    "wrong_turns",
-    "wrong_slots_last",
-    "first_failure",
-    "n_gold_max",
-    "mistakes",
-    "to_mean",
-    "nu_paper",
-)
+    "turns", "wrong_turns", "wrong_slots_last", "first_failure", "n_gold_max", "mistakes", "to_mean", "nu_paper",
+)  # fmt: skip
 _EVENTS: Final = ("gca_correct", "gca_wrong", "gca_missed", "gca_over")
 # Of scores and traits; enough for a difference of two to be right in the decimals that a page shows.
 _DECIMALS: Final = 6
@@ -119,9 +113,8 @@ def explore(
                 "events": _lists(events, chosen),
             }
         )
-    utterances = None if said is None else of_turns(said.select(*_KEY, "system", "user"))
-    if utterances is not None and not any(utterances.select(pl.col("system", "user").count()).row(0)):
-        utterances = None
+    utterances = of_turns((CONTEXTS.empty() if said is None else said).select(*_KEY, "system", "user"))
+    is_said = any(utterances.select(pl.col("system", "user").count()).row(0))
     content = {
         "runs": [run.name for run in runs],
         "metrics": names,
@@ -133,7 +126,7 @@ def explore(
         "classes": [[name, kind] for name, (kind, _) in CLASSES.items()],
         "dialogues": chosen["dialogue"].to_list(),
         "turns": _lists(turns.select("dialogue", "turn"), chosen)["turn"],
-        "said": None if utterances is None else _lists(utterances, chosen),
+        "said": _lists(utterances, chosen) if is_said else None,
         "gold": coded(gold),
         "of_runs": of_runs,
     }

@@ -204,7 +204,7 @@ def _first_by_others(leaderboard: Leaderboard, scores: pl.DataFrame, best: Seque
 
 def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: Sequence[str]) -> list[str]:
     """Which of the rest all of the best are significantly better than and which not, and which cannot be tested."""
-    from dstbench.analysis.significance import FEWEST_SEEDS  # not before: it needs the modules of statistics
+    from dstbench.analysis.compare import FEWEST_SEEDS  # not before: it needs the modules of statistics
 
     is_best = pl.col("run").is_in(best)
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
@@ -220,21 +220,20 @@ def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: S
         why=pl.coalesce(pl.when(holds).then(pl.lit(reason)) for reason, holds in reasons.items()),
     )  # fmt: skip
     tested = per_other.join(pl.DataFrame({"name": rest}), "name", maintain_order="right")
-
-    def names_of(rows: pl.DataFrame) -> str:
-        return "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
-
     than, clauses = "better than" if sign_of(metric) else "above", []  # of a user's metric, lower scores may be better
-    for better, words, p, pick in ((True, "", "highest", max), (False, "not ", "lowest", min)):
-        if (rows := tested.filter(better=better)).height:
-            adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
-            close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
-            which = f"{p} " if rows.height > 1 else ""
-            shown = f"{which}{adjusted}p {_equals(pick(rows[p]))}{close}"
-            clauses.append(f"{words}significantly {than} {names_of(rows)} ({shown})")
-    untested = ((why, tested.filter(pl.col("better").is_null(), why=why)) for why in reversed(reasons))
-    opened = [f"whether it is {than} {names_of(rows)} is open, as {why}" for why, rows in untested if rows.height]
-    return [*clauses, *opened]
+    for (better, why), rows in tested.sort("better", descending=True, nulls_last=True, maintain_order=True).group_by(
+        "better", pl.when(pl.col("better").is_null()).then("why"), maintain_order=True
+    ):
+        names = "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
+        if better is None:
+            clauses.append(f"whether it is {than} {names} is open, as {why}")
+            continue
+        p, shown = ("highest", rows["highest"].max()) if better else ("lowest", rows["lowest"].min())
+        adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
+        close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
+        which = f"{p} {adjusted}" if rows.height > 1 else adjusted
+        clauses.append(f"{'' if better else 'not '}significantly {than} {names} ({which}p {_equals(shown)}{close})")
+    return clauses
 
 
 def in_order(leaderboard: Leaderboard) -> dict[str, pl.DataFrame]:
@@ -270,7 +269,7 @@ def turned(differences: pl.DataFrame, where: pl.Expr) -> pl.DataFrame:
 
 def verdicts(leaderboard: Leaderboard) -> list[str]:
     """For each metric whose differences were tested: the significant ones, or the others, whichever are fewer."""
-    from dstbench.analysis.significance import pairs_text  # not before, as above
+    from dstbench.analysis.compare import pairs_text  # not before, as above
 
     at, lines = f"at {percent(1 - leaderboard.design['level'][0])}", []
     for metric, rows in in_order(leaderboard).items():
@@ -306,10 +305,10 @@ def conclusion(diagnosis: Diagnosis) -> list[str]:
 
 def _failing(diagnosis: Diagnosis) -> str:
     """The share of dialogues that fail, and the part of a dialogue in which half of them have failed first."""
-    runs = diagnosis.runs.filter(pl.col("dialogues") > 0)
-    if not runs["failing"].sum():
+    if not diagnosis.runs["failing"].sum():
         return "no dialogue fails"
-    shares = runs.select("run", share=100 * (pl.col("failing") / pl.col("dialogues")))
+    share = 100 * (pl.col("failing") / pl.col("dialogues"))
+    shares = diagnosis.runs.filter(pl.col("dialogues") > 0).select("run", share=share)
     (least, low), (most, high) = shares.sort("share", maintain_order=True).gather([0, -1]).iter_rows()
     of_runs = f"{_shown(low)} ({least}) to {_shown(high)} ({most})" if shares.height > 1 else _shown(low)
     bins = diagnosis.first_failures.group_by("high").agg(pl.col("dialogues").sum()).sort("high")
@@ -905,9 +904,8 @@ class Ratings:
         self.differences = rows.unique(["metric", "other", "coefficient"], keep="first", maintain_order=True)
         value, other = pl.col("value"), pl.col("other_value")
         loser = pl.when(value < other).then("metric").when(value > other).then("other")
-        behind = self.differences.filter(coefficient="pearson").select(loser).to_series().drop_nulls().to_list()
-        ahead = self.ranked.filter(~pl.col("metric").is_in(behind))
-        self.best: str | None = ahead["metric"][0] if ahead.height else None
+        behind = self.differences.filter(coefficient="pearson").select(loser).to_series()
+        self.best: str | None = next((name for name in self.ranked["metric"] if name not in behind), None)
 
     def leads(self) -> pl.DataFrame:
         """The differences of the best metric from each `other` one, in which a lead is positive."""

@@ -72,13 +72,17 @@ def walk_through(
     runs = open_under(convention, data, "classes of errors", **reading)
     given = pl.Series([dialogue] if isinstance(dialogue, str) else [*dialogue], dtype=pl.String)
     names = pl.select(canonical_dialogue(pl.lit(given))).to_series().to_list()
-    cut = [(_cut_to(run, name), run) for name in names for run in runs]
+    cut = [(cut_to(run, [name]), run, name) for name in names for run in runs]
+    for part, run, name in cut:
+        if not part.cuts[-1]:
+            every = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
+            raise DstbenchError("no such dialogue", file=run.name, dialogue=name, hint=hint_at_dialogue(name, every))
     resolved = {run.name: resolve(chosen, [sum_up(run, chosen, [], convention)], convention) for run in runs}
     if said is None:
         said = said_in(runs)
     elif missing := [name for name in names if name not in said["dialogue"]]:
         warn(f"{context} has no utterances of {', '.join(missing)}")
-    frames = [_of_run(part, resolved[run.name], convention) for part, run in cut]
+    frames = [_of_run(part, resolved[run.name], convention) for part, run, _ in cut]
     slots, changes, scores, signatures = (pl.concat(tables) for tables in zip(*frames, strict=True))
     return Walkthrough(said.filter(pl.col("dialogue").is_in(names)), slots, changes, scores, signatures)
 
@@ -119,16 +123,6 @@ def worst_dialogues(
     return Worst(ordered.filter(pl.col("dialogue").is_in(worst.implode())), pl.concat(signatures))
 
 
-def _cut_to(run: Run, dialogue: str) -> Run:
-    """The run with this dialogue only; refuses one that it does not have."""
-    part = cut_to(run, [dialogue])
-    if not part.cuts[-1]:
-        every = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
-        hint = hint_at_dialogue(dialogue, every)
-        raise DstbenchError("no such dialogue", file=run.name, dialogue=dialogue, hint=hint)
-    return part
-
-
 def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     """The utterances in the first file of the runs or of gold that has any; no row if none has."""
     files = [(run.meta["files"], run.meta["format"]) for run in runs if has_utterances(str(run.meta.get("format")))]
@@ -139,19 +133,16 @@ def said_in(runs: Sequence[Run]) -> pl.DataFrame:
     return CONTEXTS.empty()
 
 
-def _of_run(
-    run: Run, metrics: Sequence[Metric], convention: Convention
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def _of_run(run: Run, metrics: Sequence[Metric], convention: Convention) -> tuple[pl.DataFrame, ...]:
     """The frames of one run, in the order of `Walkthrough` after `said`."""
     table, named = run.read(), pl.lit(run.name).alias("run")
     whole = score_run(run, metrics, [], convention)[0]
     of_turns = score_run(run, metrics, ["turn"], convention)[0]
     scores = pl.concat([of_turns, whole.with_columns(turn=pl.lit(None, pl.UInt16))], how="diagonal")
     counted = {name: pl.col(f"gca_{name}") for name in ("correct", "wrong", "missed", "over")}
-    frames = (
-        (SLOT_CLASSES, list_classes(table, convention).sort("turn", "slot")),
-        (CHANGES, to_turns(table, convention).with_columns(**counted)),
-        (TURN_SCORES, scores.with_columns(dialogue=pl.lit(table["dialogue"][0]))),
+    return (
+        SLOT_CLASSES.conform(list_classes(table, convention).sort("turn", "slot").with_columns(named)),
+        CHANGES.conform(to_turns(table, convention).with_columns(named, **counted)),
+        TURN_SCORES.conform(scores.with_columns(named, dialogue=pl.lit(table["dialogue"][0]))),
+        whole.select("run", "metric", "unit", "signature"),
     )
-    slots, changes, of_dialogue = (schema.conform(frame.with_columns(named)) for schema, frame in frames)
-    return slots, changes, of_dialogue, whole.select("run", "metric", "unit", "signature")
