@@ -15,7 +15,8 @@ from typing import Any, Final, Unpack
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import (
+from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.correlate import (
     CONTROLS,
     POOLED,
     Rows,
@@ -24,7 +25,6 @@ from dstbench.analysis.associations import (
     warn_of_gaps,
     warn_of_no_interval,
 )
-from dstbench.analysis.compare import Design, Leaderboard, resample
 from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.dialogues import per_dialogue
 from dstbench.analysis.rankings import (

@@ -893,7 +893,7 @@ class Ratings:
     """
 
     def __init__(self, correlations: Correlations) -> None:
-        from dstbench.analysis.associations import POOLED  # not before: it needs the modules of statistics
+        from dstbench.analysis.correlate import POOLED  # not before: it needs the modules of statistics
 
         runs, metrics = correlations.rated["run"], correlations.signatures["metric"].unique(maintain_order=True)
         self.run: str = POOLED if POOLED in runs else runs[0]

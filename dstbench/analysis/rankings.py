@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import with_holm
+from dstbench.analysis.correlate import with_holm
 from dstbench.analysis.dialogue_sums import Paired
 from dstbench.arrays import Floats
 from dstbench.metrics import Metric

@@ -15,7 +15,7 @@ from typing import Final, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import (
+from dstbench.analysis.correlate import (
     CONTROLS,
     GIVEN,
     POOLED,

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dstbench.analysis.associations import CONTROLS, Rows, given, limits_of
+from dstbench.analysis.correlate import CONTROLS, Rows, given, limits_of
 from dstbench.analysis.dialogue_sums import Paired
 from dstbench.analysis.rankings import (
     Judged,
