@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import Any, Final, NamedTuple, TypeAlias, Unpack, get_args
 
 import numpy as np
@@ -205,7 +205,7 @@ def compare_correlations(
     first = jackknifed_correlation(j, k, one.dialogues[taken])
     second = jackknifed_correlation(h, m, other.dialogues[taken])
     # For each shared column, what the first and the second pair have beside it.
-    orders = (((j, k), (h, m)), ((j, k), (m, h)), ((k, j), (h, m)), ((k, j), (m, h)))
+    orders = product(((j, k), (k, j)), ((h, m), (m, h)))
     unshared = [(a[1], b[1]) for a, b in orders if not separate and np.array_equal(a[0], b[0])]
     kind = "independent" if separate else "overlapping" if unshared else "nonoverlapping"
     both = Jackknifed(first.value - second.value, np.concatenate([first.influence, -second.influence]))
@@ -388,7 +388,12 @@ def correlate(
         agreements = (_agreement(*of_run, level) for of_run in zip(of_runs, about_rating, strict=True))
         rated, rated_differences = map(pl.concat, zip(*agreements, strict=True))
     tests = [
-        {**each.row, **vars(outcome), "test": name, **dict(zip(("low", "high"), outcome.interval or (), strict=False))}
+        {
+            **each.row,
+            **vars(outcome),
+            "test": name,
+            **dict(zip(("low", "high"), outcome.interval or _NO_LIMITS, strict=True)),
+        }
         for each in asked
         for name, outcome in each.tests.items()
     ]
@@ -592,35 +597,34 @@ def _agreement(rows: Rows, compared: Iterable[Compared], level: float) -> tuple[
         columns = (rows.columns[name][at] for name in (metric, RATING))
         return _RANKED[coefficient](*columns, rows.dialogues[at], level=level)
 
-    def over(*metrics: str) -> tuple[bytes, dict[str, Any], bool]:
-        """The rows in which the rating and these metrics are defined, what is said of them, and if they are enough."""
+    def about(*metrics: str) -> tuple[bytes, dict[str, Any]]:
+        """The rows in which the rating and these metrics are defined; and what is said of them."""
         taken = rows.defined(RATING, *metrics)
-        n, dialogues = int(taken.sum()), len(np.unique(rows.dialogues[taken]))
-        about = {"run": rows.run, "per": rows.per, "level": level, "n": n, "dialogues": dialogues}
-        return taken.tobytes(), about, dialogues >= LEAST
+        sizes = {"n": int(taken.sum()), "dialogues": len(np.unique(rows.dialogues[taken]))}
+        named = dict(zip(("metric", "other"), metrics, strict=False))
+        return taken.tobytes(), {"run": rows.run, "per": rows.per, "level": level, **named, **sizes}
 
     rated, differences = list[dict[str, Any]](), list[dict[str, Any]]()
     _warn_of_columns(rows)
     for metric in [name for name in rows.columns if name != RATING]:
-        taken, about, enough = over(metric)
+        taken, of_metric = about(metric)
         r, _ = pearson(rows.columns[metric], rows.columns[RATING])
-        values = {"pearson": (JACKKNIFE, r, *limits_of(rows, metric, RATING, level))}
+        limits = dict(zip(("low", "high"), limits_of(rows, metric, RATING, level), strict=True))
+        rated.append({"coefficient": "pearson", "interval": JACKKNIFE, "value": r, **limits, **of_metric})
         for coefficient in _RANKED:
-            of_metric = ranked(coefficient, metric, taken)
-            values[coefficient] = "linearised", of_metric.value, of_metric.low, of_metric.high
-        for coefficient, (how, *value) in values.items():
-            shown = dict(zip(("value", "low", "high"), value if enough else (), strict=False))
-            rated.append({"metric": metric, "coefficient": coefficient, "interval": how, **shown, **about})
+            value = vars(ranked(coefficient, metric, taken))
+            rated.append({**value, "coefficient": coefficient, "interval": "linearised", **of_metric})
     for each in compared:
         one, other = (pair[1] for pair in each.pairs)
-        taken, about, enough = over(one, other)
-        of_r = {**each.row, "coefficient": "pearson", "value": each.row["r_first"], "other_value": each.row["r_second"]}
+        taken, of_both = about(one, other)
+        of_r = {"coefficient": "pearson", "value": each.row["r_first"], "other_value": each.row["r_second"], **of_both}
         named = {} if each.why_not else {"interval": JACKKNIFE, "test": JACKKNIFE}
-        coefficients = [of_r | named, *(of_r | named | vars(of) | {"interval": JACKKNIFE, "test": name}
-                                        for name, of in each.tests.items())]  # fmt: skip
+        differences.append(each.row | of_r | named)
+        for name, outcome in each.tests.items():
+            differences.append(each.row | vars(outcome) | of_r | {"interval": JACKKNIFE, "test": name})
         for coefficient in _RANKED:
             first, second = (ranked(coefficient, metric, taken) for metric in (one, other))
-            row = {"coefficient": coefficient, "value": first.value, "other_value": second.value}
+            row = {"coefficient": coefficient, "value": first.value, "other_value": second.value, **of_both}
             try:
                 comparison = compare_rank_correlations(first, second)
                 (name, outcome), (low, high) = *comparison.tests.items(), comparison.zou
@@ -630,11 +634,14 @@ def _agreement(rows: Rows, compared: Iterable[Compared], level: float) -> tuple[
                 if not each.why_not:
                     kind = f"no difference of {coefficient.capitalize()}'s coefficients with the ratings: {error.what}"
                     warn(f"{one} and {other}: {kind}", run=rows.run, kind=kind)
-            coefficients.append(row)
-        about |= {"metric": one, "other": other}
-        differences += [(row if enough else {"coefficient": row["coefficient"]}) | about for row in coefficients]
-    difference_table = schema.RATED_DIFFERENCES.of(differences)
-    return schema.RATED.of(rated), with_holm(difference_table, "coefficient", "test")
+            differences.append(row)
+    enough, kept = (
+        pl.col("dialogues") >= LEAST,
+        ("run", "per", "level", "metric", "other", "n", "dialogues", "coefficient"),
+    )
+    of_metrics = schema.RATED.of(rated).with_columns(pl.when(enough).then(pl.col("value", "low", "high")))
+    of_pairs = schema.RATED_DIFFERENCES.of(differences).with_columns(pl.when(enough).then(pl.exclude(kept)))
+    return of_metrics, with_holm(of_pairs, "coefficient", "test")
 
 
 def _warn_of_columns(rows: Rows) -> None:
