@@ -338,7 +338,9 @@ def correlate(
     [('jga', 'wrong_turns', -1.0, 4)]
     """
     check_level(level)
-    rated_by = None if ratings is None else _read_ratings(ratings)
+    rated_by = None
+    if ratings is not None:
+        rated_by = Ratings(*read_user_table(ratings, "ratings", ("dialogue",), RATING, ("run", "turn")))
     per = _unit(per, test, rated_by)
     contrasts = [_contrast(each, per) for each in differences]
     if per == "turn" and (between_runs or test is not None):
@@ -374,8 +376,7 @@ def correlate(
     of_runs = with_pooled(tables, names, per=per)
     compared = partial(compare_correlations, level=level, test=test)
     asked = [compared(rows, rows, pairs) for pairs, _ in contrasts for rows in of_runs]
-    if between_runs:
-        asked += _between(tables, of_runs, compared)
+    asked += _between(tables, of_runs, compared) if between_runs else ()
     about_rating = [[compared(rows, rows, pairs) for pairs in rated_pairs] for rows in of_runs]
     for each in [*asked, *chain.from_iterable(zip(*about_rating, strict=True))]:
         _warn_of(each, test)
@@ -504,10 +505,10 @@ def _between(
 
 
 class Ratings(NamedTuple):
-    """Ratings, canonical and checked."""
+    """Ratings, canonical and checked; rows whose rating is empty (or NaN) are left out."""
 
     name: str  # what messages call the table
-    rows: pl.DataFrame  # ([run: String,] dialogue: String, [turn: Int64,] rating: Float64), each rated once
+    rows: pl.DataFrame  # (at, [run: String,] dialogue: String, [turn: Int64,] rating: Float64), each rated once
 
     @property
     def per(self) -> Per:
@@ -518,12 +519,6 @@ class Ratings(NamedTuple):
     def keys(self) -> list[str]:
         """The columns that say what a rating is of, apart from the run."""
         return ["dialogue", "turn"] if self.per == "turn" else ["dialogue"]
-
-
-def _read_ratings(ratings: Any) -> Ratings:
-    """Read ratings from a CSV or Parquet file, or a frame; rows whose rating is empty (or NaN) are left out."""
-    name, rows = read_user_table(ratings, "ratings", ("dialogue",), RATING, ("run", "turn"))
-    return Ratings(name, rows.drop("at"))
 
 
 def _rated_runs(
@@ -561,7 +556,7 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
     """The rated rows of a run's table, with their rating; warns if ratings or rows are left out."""
     if RATING in table.columns:
         raise UsageError(f"a metric is called {RATING!r}, which is the name of the ratings", hint="rename the metric")
-    of_run = ratings.rows.filter(run=run).drop("run") if "run" in ratings.rows.columns else ratings.rows
+    of_run = ratings.rows.filter(run=run) if "run" in ratings.rows.columns else ratings.rows
     if ratings.per == "turn":
         table = table.with_columns(pl.col("turn").cast(pl.Int64))
         last = table.group_by("dialogue").agg(last=pl.col("turn").max())
@@ -575,6 +570,7 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
                 turn=late["turn"][0],
                 hint="count the user's turns only, from 0",
             )
+    of_run = of_run.select(*ratings.keys, RATING)
     rated = table.join(of_run, on=ratings.keys, how="inner", maintain_order="left")
     things, n = f"{ratings.per}s", rated.height
     if 0 < n < of_run.height:

@@ -78,8 +78,12 @@ def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[s
     name = str(table) if is_path else what
     if is_path:
         rows, place, first = read_table(File(name), columns=(), numbers=("turn", needed[-1]))
+    elif isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__"):
+        rows, place, first = FileTable(
+            table.collect() if isinstance(table, pl.LazyFrame) else pl.DataFrame(table), "row", 1
+        )
     else:
-        rows, place, first = FileTable(_frame(table, what), "row", 1)
+        raise UsageError(f"{type(table).__name__} holds no {what}", hint="give a path or a frame")
     columns = [column.removesuffix(_SECOND).strip() for column in rows.columns]
     for column in (*others, *needed):
         if columns.count(column) > 1:
@@ -101,14 +105,6 @@ def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[s
         texts.append(value.cast(pl.String).str.strip_chars().fill_null(""))
     at = pl.format(f"{place} {{}}", pl.int_range(first, pl.len() + first)).alias("at")
     return UserTable(name, rows.select(at, *texts))
-
-
-def _frame(frame: Any, what: str) -> pl.DataFrame:
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    if not hasattr(frame, "__arrow_c_stream__"):
-        raise UsageError(f"{type(frame).__name__} holds no {what}", hint="give a path or a frame")
-    return frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
 
 
 def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = None) -> pl.DataFrame:
