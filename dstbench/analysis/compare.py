@@ -314,10 +314,8 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
                 raise UsageError(f"run {names[run]!r} is given to two models, {owner[run]!r} and {model!r}")
     for run, name in enumerate(names):
         if run not in owner and seeds.setdefault(name, [run]) != [run]:
-            raise UsageError(
-                f"{name!r} is the name of a model, and of a run that is in no model",
-                hint="give the model another name",
-            )
+            what = f"{name!r} is the name of a model, and of a run that is in no model"
+            raise UsageError(what, hint="give the model another name")
     return seeds
 
 

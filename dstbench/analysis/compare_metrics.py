@@ -151,10 +151,8 @@ def compare_metrics(
         of_runs = [name for name, value in ({"along": along} | reading).items() if value is not None]
         of_runs += ["the convention"] if convention != as_convention("verbatim") else []
         if of_runs:
-            raise UsageError(
-                "a table of scores does not change with how runs are read and scored",
-                hint=f"omit {', '.join(of_runs)}, or give runs in its place",
-            )
+            what = "a table of scores does not change with how runs are read and scored"
+            raise UsageError(what, hint=f"omit {', '.join(of_runs)}, or give runs in its place")
         return _of_table(read_score_table(table, metrics))
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
@@ -279,21 +277,15 @@ def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
     """Warn if there are few runs, or if a metric is undefined or the same for all runs."""
     runs = scores["run"].n_unique()
     if runs == 1:
-        warn(
-            f"one run has no spread, and no pair to tell apart or to order: there are only its {of_one_run}",
-            when="before",
-        )
+        what = "one run has no spread, and no pair to tell apart or to order"
+        warn(f"{what}: there are only its {of_one_run}", when="before")
         return
     if runs == 2 and scores["metric"].n_unique() > 1:
         warn("two runs have two orders only, so each tau is 1 or -1; orders of five runs or more say more")
     for (metric,), rows in scores.group_by("metric", maintain_order=True):
         lacking, left = rows.filter(pl.col("value").is_null())["run"].to_list(), rows.drop_nulls("value")
+        of = f"its spread and orders are over the other {left.height}" if left.height else "it has no spread or order"
         if lacking:
-            of = (
-                f"its spread and orders are over the other {left.height}"
-                if left.height
-                else "it has no spread or order"
-            )
             warn(f"{metric} is undefined for {', '.join(lacking)}: {of}", when="before")
         if left.height > 1 and left["value"].n_unique() == 1:
             warn(f"{metric} gives all runs the same score, so they have no order by it, and there is no tau")

@@ -37,19 +37,12 @@ SHOWN: Final = (100 * pl.col("value")).round(1).alias("shown")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a reader of a report should know first.
-
-    Attributes:
-        kind: What it is about: best, order, never, check, slots or errors.
-        text: One sentence, or a few.
-        chapter: Where its evidence is: scores, conventions, slots, errors or notes.
-        runs: The runs that it is about.
-    """
+    """One thing that a reader of a report should know first."""
 
     kind: Literal["best", "order", "never", "check", "slots", "errors"]
-    text: str
-    chapter: Literal["scores", "conventions", "slots", "errors", "notes"]
-    runs: tuple[str, ...]
+    text: str  # one sentence, or a few
+    chapter: Literal["scores", "conventions", "slots", "errors", "notes"]  # where its evidence is
+    runs: tuple[str, ...]  # that it is about
 
 
 def findings(
@@ -228,11 +221,13 @@ def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: S
         if better is None:
             clauses.append(f"whether it is {than} {names} is open, as {why}")
             continue
-        p, shown = ("highest", rows["highest"].max()) if better else ("lowest", rows["lowest"].min())
+        p, pick = ("highest", max) if better else ("lowest", min)
         adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
         close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
         which = f"{p} {adjusted}" if rows.height > 1 else adjusted
-        clauses.append(f"{'' if better else 'not '}significantly {than} {names} ({which}p {_equals(shown)}{close})")
+        clauses.append(
+            f"{'' if better else 'not '}significantly {than} {names} ({which}p {_equals(pick(rows[p]))}{close})"
+        )
     return clauses
 
 
@@ -882,15 +877,7 @@ def over(n: int, dialogues: int, per: str) -> str:
 
 
 class Ratings:
-    """How metrics agree with people's ratings: of all runs together, if there are several.
-
-    Attributes:
-        run: The run that is shown.
-        ranked: Pearson's correlations of the metrics whose higher scores are better, the highest first.
-        differences: The differences of two metrics, each with its first test.
-        best: The metric that is behind no other where both are defined, of several the one that is ranked highest; the
-            ranks alone do not tell, because each is over the rows in which its own metric is defined.
-    """
+    """How metrics agree with people's ratings: of all runs together, if there are several."""
 
     def __init__(self, correlations: Correlations) -> None:
         from dstbench.analysis.correlate import POOLED  # not before: it needs the modules of statistics
@@ -898,6 +885,7 @@ class Ratings:
         runs, metrics = correlations.rated["run"], correlations.signatures["metric"].unique(maintain_order=True)
         self.run: str = POOLED if POOLED in runs else runs[0]
         self.rising = [name for name in metrics if sign_of(name) != -1]
+        # Pearson's correlations of the metrics whose higher scores are better, and differences with their first tests.
         rows = correlations.rated.filter(pl.col("metric").is_in(self.rising), run=self.run, coefficient="pearson")
         self.ranked = rows.drop_nulls("value").sort("value", descending=True, maintain_order=True)
         rows = correlations.rated_differences.filter(run=self.run)
@@ -905,6 +893,7 @@ class Ratings:
         value, other = pl.col("value"), pl.col("other_value")
         loser = pl.when(value < other).then("metric").when(value > other).then("other")
         behind = self.differences.filter(coefficient="pearson").select(loser).to_series()
+        # Behind no other where both are defined: ranks do not tell, each being over the rows of its own metric.
         self.best: str | None = next((name for name in self.ranked["metric"] if name not in behind), None)
 
     def leads(self) -> pl.DataFrame:

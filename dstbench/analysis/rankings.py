@@ -112,14 +112,11 @@ def compare_orders(
             gaps = {f"difference_{side}": table[name][better] - table[name][worse] for side, name in names.items()}
             reversals.append({**names, "run": runs[better], "other": runs[worse], **gaps})
     rows = schema.REVERSALS.of(reversals)
-    surely = pl.lit(None, pl.Int64)
+    alike = schema.RANK_AGREEMENT.of(agreement)
     if differences is not None:
         rows = _with_significance(rows, differences)
-        surely = pl.col("significant").sum()
-    counts = rows.group_by("first", "second").agg(surely.alias("reversed_surely"))
-    alike = schema.RANK_AGREEMENT.of(agreement).drop("reversed_surely").fill_nan(None)
-    alike = alike.join(counts, on=["first", "second"], how="left", maintain_order="left")
-    if differences is not None:
+        counts = rows.group_by("first", "second").agg(reversed_surely=pl.col("significant").sum())
+        alike = alike.drop("reversed_surely").join(counts, on=["first", "second"], how="left", maintain_order="left")
         alike = alike.with_columns(pl.col("reversed_surely").fill_null(0))
     return Orders(schema.RANK_AGREEMENT.conform(alike), rows)
 
@@ -407,11 +404,10 @@ def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -
         if len(one.resampled) == len(other.resampled) > 1 and not np.isnan(difference):
             both = (one.value + other.value) / 2
             se = float(np.std(one.around(both) - other.around(both), ddof=1))
+            row["p"] = 1.0 if abs(difference) < 1e-12 else None
             if se > 0:
                 reach = critical(level) * se
                 row |= {"low": difference - reach, "high": difference + reach, "p": two_sided(difference / se, None)}
-            else:
-                row |= {"p": 1.0 if abs(difference) < 1e-12 else None}
         rows.append(row)
     return with_holm(schema.CONTESTS.of(rows))
 

@@ -44,21 +44,13 @@ SHOWN: Final = "jga,rsa,fga,gca"
 
 @dataclass(frozen=True)
 class Walkthrough:
-    """A dialogue, as frames (schemas in `dstbench.schema.analysis`; `schema.CONTEXTS`).
+    """A dialogue, as frames (schemas in `dstbench.schema.analysis`; `schema.CONTEXTS`)."""
 
-    Attributes:
-        said: The utterances of its turns; no row for turns whose utterances are not known.
-        slots: Every slot of every turn that gold or a run has, with its class.
-        changes: The numbers of correct, wrong, missed and over-predicted changes of state, per run and turn.
-        scores: The scores of each turn, and of the dialogue (turn: null).
-        signatures: (run, metric, unit, signature) of the dialogue's scores.
-    """
-
-    said: pl.DataFrame
-    slots: pl.DataFrame
-    changes: pl.DataFrame
-    scores: pl.DataFrame
-    signatures: pl.DataFrame
+    said: pl.DataFrame  # no row for turns whose utterances are not known
+    slots: pl.DataFrame  # every slot of every turn that gold or a run has, with its class
+    changes: pl.DataFrame  # the numbers of correct, wrong, missed and over-predicted changes of state
+    scores: pl.DataFrame  # of each turn, and of the dialogue (turn: null)
+    signatures: pl.DataFrame  # (run, metric, unit, signature) of the dialogue's scores
 
 
 def walk_through(
