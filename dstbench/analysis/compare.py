@@ -178,8 +178,7 @@ def resample(
     # All metrics share them, as most of the time is for drawing.
     draw = cache(lambda times: Randomisation.draw(paired.sums, times * design.resamples, design.seed))
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
-    means: list[Row] = []
-    differences: list[Row] = []
+    means, differences = list[dict[str, Any]](), list[dict[str, Any]]()
     for number, metric in enumerate(paired.metrics):
         of_metric = {"metric": str(metric), "unit": metric.unit}
         of_runs = scores[number :: len(paired.metrics)]
@@ -191,18 +190,13 @@ def resample(
         rows = own.runs(pairs, draw) if models is None else own.models(pairs, list(models.values()))
         for (a, b), row in zip(pairs, rows, strict=True):
             differences.append({**of_metric, "run": names[a], "other": names[b], **row})
-    design_row = {
-        **vars(design),
-        "dialogues": paired.sums.shape[1],
-        "test": _BETWEEN_RUNS if models is None else _BETWEEN_MODELS,
-        "adjustment": design.adjust,
-        "baseline": None if baseline is None else names[baseline],
-    }
+    about = {"dialogues": paired.sums.shape[1], "test": _BETWEEN_RUNS if models is None else _BETWEEN_MODELS}
+    about |= {"adjustment": design.adjust, "baseline": None if baseline is None else names[baseline]}
     leaderboard = Leaderboard(
         scores=schema.STANDINGS.of(scores),
         models=schema.MODELS.of(means),
         differences=schema.RUN_DIFFERENCES.of(differences),
-        design=schema.DESIGN.of([design_row]),
+        design=schema.DESIGN.of([vars(design) | about]),
     )
     few = ", ".join(name for name, runs in (models or {}).items() if len(runs) < FEWEST_SEEDS)
     if few and pairs:

@@ -530,11 +530,8 @@ def _rated_runs(
         others = ratings.rows.filter(~pl.col("run").is_in(names))["run"]
         other_names = ", ".join(others.unique(maintain_order=True))
         if len(others) == ratings.rows.height:
-            raise DstbenchError(
-                f"it rates {other_names}, and none of the runs here",
-                file=ratings.name,
-                hint=f"these are called {', '.join(names)}; --name renames them",
-            )
+            hint = f"these are called {', '.join(names)}; --name renames them"
+            raise DstbenchError(f"it rates {other_names}, and none of the runs here", file=ratings.name, hint=hint)
         if len(others):
             what = f"{len(others):,} ratings are of runs that are not here ({other_names}), and left out"
             warn(what, file=ratings.name, when="before")

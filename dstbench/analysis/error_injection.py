@@ -279,20 +279,15 @@ def _scores_of_copies(
     size = base.group_by("number").agg(rows=pl.len().cast(pl.Int64))
     sized = copies.join(size, on="number", how="left", maintain_order="left")
     some = sized.with_columns(some=pl.col("rows").cum_sum() // _ROWS).partition_by("some", maintain_order=True)
-    scored = [pl.DataFrame(schema={"copy": pl.UInt32, **dict.fromkeys(map(str, metrics), pl.Float64)})]
-    for each in some:
-        table = _table(base, each)
-        of_copies = _scores(Run(run.name, table.lazy(), run.meta, (0, table.height)), metrics, convention)
-        scored.append(of_copies.select(pl.col("dialogue").cast(pl.UInt32).alias("copy"), pl.exclude("dialogue")))
-    return pl.concat(scored)
-
-
-def _table(base: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
-    """The long table of copies, whose dialogues are called by their numbers."""
-    spans = copies.select("number", "start", "end", "slot_a", "value_a", "slot_b", "value_b",
-                          dialogue=pl.col("copy").cast(pl.String).str.zfill(10))  # fmt: skip
-    rows = spans.lazy().join(base.lazy(), on="number", maintain_order="left_right")
     is_inside = pl.col("place").is_between("start", "end", closed="left") & pl.col("may_change")
     is_a, is_b = (pl.col("slot") == pl.col(name) for name in ("slot_a", "slot_b"))
     pred = pl.when(is_b & is_inside).then("value_b").when(is_a & is_inside).then("value_a").otherwise("pred")
-    return rows.select("dialogue", pl.col("turn").cast(pl.UInt16), "slot", "gold", pred.alias("pred")).collect()
+    scored = [pl.DataFrame(schema={"copy": pl.UInt32, **dict.fromkeys(map(str, metrics), pl.Float64)})]
+    for each in some:  # dialogues are called by the numbers of copies
+        spans = each.select("number", "start", "end", "slot_a", "value_a", "slot_b", "value_b",
+                            dialogue=pl.col("copy").cast(pl.String).str.zfill(10))  # fmt: skip
+        rows = spans.lazy().join(base.lazy(), on="number", maintain_order="left_right")
+        table = rows.select("dialogue", pl.col("turn").cast(pl.UInt16), "slot", "gold", pred.alias("pred")).collect()
+        of_copies = _scores(Run(run.name, table.lazy(), run.meta, (0, table.height)), metrics, convention)
+        scored.append(of_copies.select(pl.col("dialogue").cast(pl.UInt32).alias("copy"), pl.exclude("dialogue")))
+    return pl.concat(scored)

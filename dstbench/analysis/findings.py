@@ -75,6 +75,11 @@ def listed(names: Sequence[str], most: int = _MOST) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
+def _first(names: Sequence[str], most: int) -> str:
+    """The first names, with commas, and the number of the rest."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def _do(names: Sequence[str], one: str, several: str) -> str:
     """Names and a verb."""
     return f"{listed(names)} {several if names[1:] else one}"
@@ -295,13 +300,9 @@ def conclusion(diagnosis: Diagnosis) -> list[str]:
     runs = diagnosis.runs["run"].to_list()
     slots = _slot_counts(diagnosis, runs)
     found = [_errors(diagnosis, runs), _never(slots, runs), _worst(slots, runs)]
-    return [_failing(diagnosis), *(finding.text.removesuffix(".") for finding in found if finding)]
-
-
-def _failing(diagnosis: Diagnosis) -> str:
-    """The share of dialogues that fail, and the part of a dialogue in which half of them have failed first."""
+    others = [finding.text.removesuffix(".") for finding in found if finding]
     if not diagnosis.runs["failing"].sum():
-        return "no dialogue fails"
+        return ["no dialogue fails", *others]
     share = 100 * (pl.col("failing") / pl.col("dialogues"))
     shares = diagnosis.runs.filter(pl.col("dialogues") > 0).select("run", share=share)
     (least, low), (most, high) = shares.sort("share", maintain_order=True).gather([0, -1]).iter_rows()
@@ -309,7 +310,8 @@ def _failing(diagnosis: Diagnosis) -> str:
     bins = diagnosis.first_failures.group_by("high").agg(pl.col("dialogues").sum()).sort("high")
     half = bins.filter(2 * pl.col("dialogues").cum_sum() >= pl.col("dialogues").sum())["high"].item(0)
     early = f"half of these within the first {100 * half:.0f} % of their turns"
-    return f"{of_runs} of dialogues fail, {early if half < 1 else 'more than half of these first in their last tenth'}"
+    when = early if half < 1 else "more than half of these first in their last tenth"
+    return [f"{of_runs} of dialogues fail, {when}", *others]
 
 
 def _slot_counts(diagnosis: Diagnosis, runs: Sequence[str]) -> pl.DataFrame:
@@ -344,9 +346,8 @@ def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     if not text and not lowest:
         return None
     others = "other " if text and set(worst["slot"]).isdisjoint(never_right["slot"]) else ""
-    sentences = [f"{text}."] if text else []
-    sentences += [f"The {others}slots with the lowest F1: {listed(lowest)}."] if lowest else []
-    return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else about)
+    texts = [text, lowest and f"The {others}slots with the lowest F1: {listed(lowest)}"]
+    return Finding("slots", " ".join(f"{each}." for each in texts if each), "slots", tuple(runs) if lowest else about)
 
 
 def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
@@ -407,16 +408,15 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     if len(ways) == 1:
         clauses[0] += f", which {_MISSING_TURNS[ways.pop()]}"
     clauses += ["others lack fewer"] if lack.height > _FEW else []
-    doubts, other = [], checks.drop_nulls("short").filter(pl.col("check") != COVERAGE)
+    doubts, other = list[str](), checks.drop_nulls("short").filter(pl.col("check") != COVERAGE)
     for status, verb in (("fail", "fail for"), ("warn", "give warnings for")):
         shorts = other.filter(status=status).group_by("run", maintain_order=True).agg(pl.col("short").str.join(", "))
         names = [f"{run} ({short})" if shorts.height <= _FEW else run for run, short in shorts.iter_rows()]
-        if names:
-            doubts.append(f"{verb} {f'all {len(runs)} runs' if _FEW < len(names) == len(runs) else listed(names)}")
-    sentences = [f"{'; '.join(clauses)}."] if clauses else []
-    sentences += [f"Checks {' and '.join(doubts)}."] if doubts else []
+        whose = f"all {len(runs)} runs" if _FEW < len(names) == len(runs) else names and listed(names)
+        doubts += [f"{verb} {whose}"] if names else []
+    texts = ["; ".join(clauses), doubts and f"Checks {' and '.join(doubts)}"]
     about = tuple(dict.fromkeys([*lacking, *other["run"]]))
-    return Finding("check", " ".join(sentences), "notes", about) if sentences else None
+    return Finding("check", " ".join(f"{text}." for text in texts if text), "notes", about) if any(texts) else None
 
 
 def failed(checks: pl.DataFrame) -> str | None:
@@ -743,8 +743,7 @@ def reversed_pairs(compared: MetricComparison, first: str, second: str) -> str:
     rows = rows.filter("significant") if rows["significant"].any() else rows
     size = pl.min_horizontal(pl.col("difference_first").abs(), pl.col("difference_second").abs())
     named = rows.sort(size, descending=True, maintain_order=True)
-    pairs = [f"{run}/{other}" for run, other in named.select("run", "other").iter_rows()]
-    return ", ".join(pairs[:_FEW]) + (f" and {len(pairs) - _FEW} more" if len(pairs) > _FEW else "")
+    return _first(named.select(pl.format("{}/{}", "run", "other")).to_series().to_list(), _FEW)
 
 
 # --- costs of errors --------------------------------------------------------------------------------------------------
@@ -845,9 +844,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
 
 def _in_runs(rows: pl.DataFrame) -> str:
     """The runs, in words; empty if there is none."""
-    runs = rows["run"].to_list()
-    more = f" and {len(runs) - _MOST} more" if len(runs) > _MOST else ""
-    return f" in {', '.join(runs[:_MOST])}{more}" if runs else ""
+    return f" in {_first(rows['run'].to_list(), _MOST)}" if rows.height else ""
 
 
 def most_alike(pairs: pl.DataFrame) -> list[str]:

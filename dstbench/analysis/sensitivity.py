@@ -255,11 +255,8 @@ def _check(name: str, errors: pl.DataFrame, bias: pl.DataFrame) -> None:
     if not changes:
         raise DstbenchError("gold sets no slot that the convention scores, so there is no error to make", file=name)
     if changes == single:
-        raise DstbenchError(
-            "each dialogue has one turn, so no error is earlier or later than another",
-            file=name,
-            hint="gold needs dialogues of several turns",
-        )
+        what = "each dialogue has one turn, so no error is earlier or later than another"
+        raise DstbenchError(what, file=name, hint="gold needs dialogues of several turns")
     never = [f"{kind} ({_NEVER[kind]})" for kind in errors.filter(errors=0)["kind"]]
     none_of = f"no change of gold can have the error {', '.join(never)}"
     if len(never) == errors.height:
