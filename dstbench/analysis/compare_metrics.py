@@ -178,8 +178,9 @@ def compare_metrics(
     halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     orders = compare_orders(scores, resampled, level, differences)
-    of_measures: dict[str, Mapping[str, Judged | Power]]
-    of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
+    of_measures: Mapping[str, Mapping[str, Judged | Power]] = {
+        "soft_accuracy": valid, "swap_rate": reliable, "power": apart,
+    }  # fmt: skip
     paired_error = differences.group_by("metric").agg(pl.col("se").mean() / 2**0.5).drop_nulls()
     return MetricComparison(
         validity=validities,

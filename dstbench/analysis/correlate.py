@@ -34,7 +34,6 @@ from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, s
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema import analysis as schema
-from dstbench.schema.analysis import CORRELATION_DIFFERENCES, CORRELATIONS
 from dstbench.schema.core import TURNS
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import over_parts
@@ -140,7 +139,7 @@ def correlations(rows: Rows, level: float) -> pl.DataFrame:
         limits = limits_of(rows, first, second, level)
         fisher = interval(r, n, level) if has_fisher else _NO_LIMITS
         result.append((rows.run, rows.taken, rows.per, first, second, r, n, *limits, *fisher, level))
-    return CORRELATIONS.of(result)
+    return schema.CORRELATIONS.of(result)
 
 
 def given(rows: Rows, names: Sequence[str], controls: Sequence[str]) -> Rows:
@@ -244,7 +243,7 @@ def compare_correlations(
 
 def difference_rows(compared: Iterable[Compared], taken: str = "complete", per: Per = "dialogue") -> pl.DataFrame:
     """Differences as rows of `schema.analysis.CORRELATION_DIFFERENCES`; `taken` is its `rows`."""
-    return with_holm(CORRELATION_DIFFERENCES.of([{**each.row, "rows": taken, "per": per} for each in compared]))
+    return with_holm(schema.CORRELATION_DIFFERENCES.of([{**each.row, "rows": taken, "per": per} for each in compared]))
 
 
 def with_holm(rows: pl.DataFrame, *within: str) -> pl.DataFrame:
