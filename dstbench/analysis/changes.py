@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Unpack
 
 import polars as pl
@@ -100,28 +101,24 @@ def diff(
     values = _values(runs, convention)
     turns = values.group_by("dialogue", "turn").agg(pl.col("was", "now").any())
     was, now = pl.col("was"), pl.col("now")
-    changed = [
-        table.filter(was ^ now).with_columns(of=pl.lit(of), fixed=now.not_(), broken=was.not_())
+    changed = {
+        of: table.filter(was ^ now).with_columns(of=pl.lit(of), fixed=now.not_(), broken=was.not_())
         for of, table in (("turns", turns), ("values", values))
-    ]
-
-    def counted(table: pl.DataFrame, by: str) -> pl.DataFrame:
-        return _counted(table, by, resamples, seed).with_columns(significant=pl.col("p") <= 1 - level)
-
-    totals = pl.DataFrame({"of": ["turns", "values"]}).join(
-        pl.concat([counted(table, "of") for table in changed]), on="of", how="left", maintain_order="left"
+    }
+    counted = partial(_counted, resamples=resamples, seed=seed, level=level)
+    totals = pl.DataFrame({"of": [*changed]}).join(
+        pl.concat([counted(table, "of") for table in changed.values()]), on="of", how="left", maintain_order="left"
     )
-    groups = [
-        counted(changed[1], by).select(
-            pl.lit(by).alias("by"), pl.col(by).cast(pl.String).alias("group"), pl.exclude(by)
-        )
-        for by in GROUPS
-    ]
+    groups = [counted(changed["values"], by).with_columns(by=pl.lit(by), group=by) for by in GROUPS]
     nothing = pl.col("p").fill_null(1), pl.col("significant").fill_null(value=False)
+    sums = {f"{of}_{what}": pl.col(what).filter(of=of).sum() for of in changed for what in _COUNTS}
+    order = [pl.sum_horizontal(f"{of}_fixed", f"{of}_broken") for of in changed]
+    dialogues = pl.concat(changed.values(), how="diagonal").group_by("dialogue").agg(**sums)
+    to_read = dialogues.sort(*order, "dialogue", descending=[True, True, False]).head(most)
     return Changes(
         CHANGED_TOTALS.conform(totals.with_columns(*nothing, signature=pl.lit(scores["signature"][1])).fill_null(0)),
         pl.concat([CHANGED_GROUPS.conform(group) for group in groups]),
-        CHANGED_DIALOGUES.conform(_to_read(pl.concat(changed, how="diagonal"), most)),
+        CHANGED_DIALOGUES.conform(to_read),
     )
 
 
@@ -137,7 +134,7 @@ def _values(runs: Sequence[Run], convention: Convention) -> pl.DataFrame:
     )
 
 
-def _counted(changed: pl.DataFrame, by: str, resamples: int, seed: int) -> pl.DataFrame:
+def _counted(changed: pl.DataFrame, by: str, resamples: int, seed: int, level: float) -> pl.DataFrame:
     """The counts of groups, with p, adjusted for the number of groups; the group with most changes first."""
     of_dialogues = changed.group_by(by, "dialogue").agg(pl.col(_COUNTS).sum().cast(pl.Int64)).sort("dialogue")
     net = pl.col("fixed") - pl.col("broken")
@@ -152,14 +149,6 @@ def _counted(changed: pl.DataFrame, by: str, resamples: int, seed: int) -> pl.Da
         swaps = Randomisation.draw(counts[..., None], resamples, seed) if counts.shape[1] > 1 else None
         # A single dialogue that changes may change in either way.
         p.append(1.0 if swaps is None else swaps.null(lambda sums: sums[:, 0], 0, 1, differing).p())
-    return groups.with_columns(p=pl.Series(holm(p), dtype=pl.Float64))
-
-
-def _to_read(changed: pl.DataFrame, most: int) -> pl.DataFrame:
-    """The dialogues with the most turns that were fixed or broken, then values."""
-    sums = {
-        f"{of}_{what}": (pl.col(what) & (pl.col("of") == of)).sum() for of in ("turns", "values") for what in _COUNTS
-    }
-    order = [pl.sum_horizontal(f"{of}_fixed", f"{of}_broken") for of in ("turns", "values")]
-    dialogues = changed.group_by("dialogue").agg(**sums)
-    return dialogues.sort(*order, "dialogue", descending=[True, True, False]).head(most)
+    return groups.with_columns(p=pl.Series(holm(p), dtype=pl.Float64)).with_columns(
+        significant=pl.col("p") <= 1 - level
+    )

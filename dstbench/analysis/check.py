@@ -86,11 +86,8 @@ def check(
     wrong = replace(convention, missing="wrong")
     for run in open_under(wrong, data, "checks", **reading):
         rows += [(run.name, *finding) for finding in _checks(run, convention, allowed)]
-    schema = dict.fromkeys(("run", "check", "status", "found", "short"), pl.String) | {
-        "n": pl.UInt32,
-        "jga": pl.Float64,
-    }
-    checked = pl.DataFrame(rows, schema=schema, orient="row")
+    texts = dict.fromkeys(("run", "check", "status", "found", "short"), pl.String)
+    checked = pl.DataFrame(rows, schema=texts | {"n": pl.UInt32, "jga": pl.Float64}, orient="row")
     return checked.with_columns(pl.when(pl.col("status").is_in(["warn", "fail"])).then("short").alias("short"))
 
 
@@ -185,10 +182,7 @@ def _gold(run: Run, convention: Convention, counts: pl.DataFrame) -> Iterator[_C
 
 
 def _floors(run: Run, convention: Convention, own: Mapping[str, float | None]) -> Iterator[_Check]:
-    """Whether the run is above an empty prediction, and above gold of the turn before.
-
-    The latter is an oracle that few trackers reach in all metrics: information, not a warning.
-    """
+    """Whether the run is above an empty prediction, and above gold of the turn before, which few are."""
     before = (pl.col("dialogue") == pl.col("dialogue").shift(1)) & pl.col("slot").eq_missing(pl.col("slot").shift(1))
     old = pl.when(before & pl.col("slot").is_not_null()).then(pl.col("gold").shift(1))
     for name, words, status, pred in (
@@ -221,13 +215,11 @@ def _coverage(run: Run) -> _Check:
 
 def _slots(counts: pl.DataFrame) -> Iterator[_Check]:
     """Slots that only one side ever has."""
-    sides = ("gold", "pred")
-    per_slot = counts.group_by("slot").agg(
-        pl.col("turns").filter(pl.col(s).is_not_null()).sum().alias(s) for s in sides
-    )
-    per_slot = per_slot.sort(pl.sum_horizontal(sides), "slot", descending=[True, False])
-    only_pred = per_slot.filter(gold=0).filter(pl.col("pred") > 0).select("slot", "pred").rows()
-    only_gold = per_slot.filter(pred=0).filter(pl.col("gold") > 0).select("slot", "gold").rows()
+    sides = {side: pl.col("turns").filter(pl.col(side).is_not_null()).sum() for side in ("pred", "gold")}
+    per_slot = counts.group_by("slot").agg(**sides)
+    per_slot = per_slot.sort(pl.sum_horizontal(*sides), "slot", descending=[True, False])
+    ends = (per_slot.filter(pl.min_horizontal(*sides) == 0, pl.col(side) > 0).select("slot", side) for side in sides)
+    only_pred, only_gold = (rows.rows() for rows in ends)
     predicted = {slot for slot, _ in only_pred}
     foreign = not predicted <= KNOWN_SLOTS and {slot for slot, _ in only_gold} - predicted
     status, short = "fail" if foreign else "warn", f"{number_of(len(only_pred), 'slot')} unknown to gold"
@@ -244,14 +236,14 @@ def _cumulative(run: Run) -> _Check:
     forgets = pl.col("pred").is_null().filter(holds).sum()
     parts = over_partitions(run, lambda table: table.select(holding=holds.sum(), forgotten=forgets))
     holding, forgotten = pl.concat(parts).sum().row(0)
+    name, share = "cumulative states", forgotten / max(holding, 1)
     if not holding:
-        return _Check("cumulative states", "note", "no predicted slot has a turn after it")
-    share = forgotten / holding
+        return _Check(name, "note", "no predicted slot has a turn after it")
     text = f"{_percent(share)} % of predicted slots that still hold are gone in the next turn"
     if share < _FORGETS:
-        return _Check("cumulative states", "ok", text)
+        return _Check(name, "ok", text)
     text = f"{text}: these look like turn-level states; accumulate them first"
-    return _Check("cumulative states", "fail", text, "looks like turn-level states")
+    return _Check(name, "fail", text, "looks like turn-level states")
 
 
 def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:

@@ -12,6 +12,9 @@ by Welch's t over the seeds, with the variance of dialogues. A model needs three
 
 Where p is within Monte Carlo error of the level, ten times as many resamples are drawn; if it still is, the result says
 that another seed may give the other verdict.
+
+A difference counts as not tested, whatever its p, if its smallest possible adjusted p is above 1 − level: `significant`
+is then null. This happens with few resamples for many differences, and if runs differ in few dialogues.
 """
 
 from __future__ import annotations
@@ -26,34 +29,43 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import as_frame
 from dstbench.analysis.dialogue_sums import Paired, pair_up
-from dstbench.analysis.significance import FEWEST_SEEDS, doubts, judge, judge_models, strictest_level
+from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import UsageError, check_known, did_you_mean, warn
+from dstbench.errors import UsageError, check_known, did_you_mean, number_of, warn
 from dstbench.metrics import Metric, parse_all, stats_of
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open, short_names
-from dstbench.schema.analysis import DESIGN, MODELS, RUN_DIFFERENCES, STANDINGS
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.stats import (
-    Null,
     Randomisation,
     Spread,
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    bonferroni,
+    hochberg,
+    holm,
     influences,
+    max_t,
+    resamples_needed,
     smallest_detectable,
+    smallest_p,
     spread,
     spread_over_seeds,
     tally,
 )
-from dstbench.stats.normal import check_level
+from dstbench.stats.adjust import at_most
+from dstbench.stats.normal import check_level, two_sided
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:
     Models = Mapping[str, Sequence[int]]
     Row = dict[str, Any]
+    from dstbench.stats import Null
+
 
 #: The default is one metric: among many, one that favours a run is easily found.
 DEFAULT: Final = "jga"
@@ -166,8 +178,7 @@ def resample(
     # All metrics share them, as most of the time is for drawing.
     draw = cache(lambda times: Randomisation.draw(paired.sums, times * design.resamples, design.seed))
     scores = paired.scores.to_dicts()  # run by run, each with all metrics
-    means: list[Row] = []
-    differences: list[Row] = []
+    means, differences = list[dict[str, Any]](), list[dict[str, Any]]()
     for number, metric in enumerate(paired.metrics):
         of_metric = {"metric": str(metric), "unit": metric.unit}
         of_runs = scores[number :: len(paired.metrics)]
@@ -179,18 +190,13 @@ def resample(
         rows = own.runs(pairs, draw) if models is None else own.models(pairs, list(models.values()))
         for (a, b), row in zip(pairs, rows, strict=True):
             differences.append({**of_metric, "run": names[a], "other": names[b], **row})
-    design_row = {
-        **vars(design),
-        "dialogues": paired.sums.shape[1],
-        "test": _BETWEEN_RUNS if models is None else _BETWEEN_MODELS,
-        "adjustment": design.adjust,
-        "baseline": None if baseline is None else names[baseline],
-    }
+    about = {"dialogues": paired.sums.shape[1], "test": _BETWEEN_RUNS if models is None else _BETWEEN_MODELS}
+    about |= {"adjustment": design.adjust, "baseline": None if baseline is None else names[baseline]}
     leaderboard = Leaderboard(
-        scores=as_frame(scores, STANDINGS),
-        models=as_frame(means, MODELS),
-        differences=as_frame(differences, RUN_DIFFERENCES),
-        design=as_frame([design_row], DESIGN),
+        scores=schema.STANDINGS.of(scores),
+        models=schema.MODELS.of(means),
+        differences=schema.RUN_DIFFERENCES.of(differences),
+        design=schema.DESIGN.of([vars(design) | about]),
     )
     few = ", ".join(name for name, runs in (models or {}).items() if len(runs) < FEWEST_SEEDS)
     if few and pairs:
@@ -231,63 +237,53 @@ class _Compared:
         return spread_over_seeds([self.values[list(seeds)] for _, seeds in models], signed)
 
     def runs(self, pairs: Sequence[tuple[int, int]], draw: Callable[[int], Randomisation]) -> list[Row]:
-        """The differences of runs: intervals and p by approximate randomisation, and counts of dialogues.
-
-        `draw` gives random swaps, so many times the usual number.
-        """
+        """The differences of runs, by as many times the usual number of random swaps as `draw` is asked for."""
         design, sums = self.design, self.paired.sums
+        used = sums[:, :, [self.paired.statistics.index(name) for name in stats_of(self.metric)]]
+        differing = [int((used[a] != used[b]).any(axis=1).sum()) for a, b in pairs]
+        null = cache(lambda pair, times: draw(times).null(self.score, *pairs[pair], differing[pair]))
+        times = [1] * len(pairs)
+        while True:  # more swaps of some pairs can make others close to the level, as all are adjusted together
+            nulls = [null(pair, of) for pair, of in enumerate(times)]
+            verdicts = judge(nulls, design.adjust, design.level)
+            close = [pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"] and times[pair] < _MORE]
+            if not close:
+                break
+            for pair in range(len(pairs)) if design.adjust == "max-t" else close:  # it needs the same swaps for all
+                times[pair] = _MORE
         of_dialogues = self.score(sums.reshape(-1, sums.shape[2])).reshape(sums.shape[:2])
-        nulls, differing, verdicts = self._tested(pairs, draw)
         rows = []
-        for (a, b), null, discordant, verdict in zip(pairs, nulls, differing, verdicts, strict=True):
+        for (a, b), own, discordant, verdict in zip(pairs, nulls, differing, verdicts, strict=True):
             se = spread(self.influences[a] - self.influences[b]).se
             limits = detectable = None
             if verdict.get("significant") is not None and se > 0:
                 strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
-                detectable = smallest_detectable(se, strictest)
-                limits = null.limits(se, sums.shape[1], design.level)
+                detectable, limits = smallest_detectable(se, strictest), own.limits(se, sums.shape[1], design.level)
             counts = vars(tally(of_dialogues[a], of_dialogues[b]))
             row = {**counts, "unscored": counts["undefined"], "discordant": discordant, "detectable": detectable}
             difference = float(self.values[a] - self.values[b])
             rows.append({"difference": difference, **row, **verdict, **_with_ends(se, limits)})
         return rows
 
-    def _tested(
-        self, pairs: Sequence[tuple[int, int]], draw: Callable[[int], Randomisation]
-    ) -> tuple[list[Null], list[int], list[Row]]:
-        """Differences under random swaps (more where a verdict may flip), dialogues in which runs differ, verdicts."""
-        design, paired = self.design, self.paired
-        sums = paired.sums[:, :, [paired.statistics.index(name) for name in stats_of(self.metric)]]
-        differing = [int((sums[a] != sums[b]).any(axis=1).sum()) for a, b in pairs]
-        nulls = [draw(1).null(self.score, a, b, number) for (a, b), number in zip(pairs, differing, strict=True)]
-        verdicts = judge(nulls, design.adjust, design.level)
-        redrawn: set[int] = set()
-        # More swaps of some pairs can make others close to the level, as all are adjusted together.
-        while close := {pair for pair, verdict in enumerate(verdicts) if verdict["may_flip"]} - redrawn:
-            if design.adjust == "max-t":  # it needs the same swaps for all
-                close = set(range(len(pairs)))
-            for pair in close:
-                nulls[pair] = draw(_MORE).null(self.score, *pairs[pair], differing[pair])
-            redrawn |= close
-            verdicts = judge(nulls, design.adjust, design.level)
-        return nulls, differing, verdicts
-
     def models(self, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]]) -> list[Row]:
-        """The differences of models' mean scores: intervals and p by Student's t."""
-        means, design = np.array([self.values[list(seeds)].mean() for seeds in models]), self.design
-        differences = [float(means[a] - means[b]) for a, b in pairs]
+        """The differences of models' mean scores: intervals and p by Student's t, which need no resamples."""
+        means, design = [float(self.values[list(seeds)].mean()) for seeds in models], self.design
         spreads = [
             None if min(len(models[a]), len(models[b])) < FEWEST_SEEDS
             else self._spread_of((1, models[a]), (-1, models[b]))
             for a, b in pairs
         ]  # fmt: skip
-        rows = judge_models(spreads, np.array(differences), design.adjust, design.level)
-        for difference, of, row in zip(differences, spreads, rows, strict=True):
-            row["difference"] = difference
-            if of is not None and row["significant"] is not None:
-                strictest = strictest_level([], row["m"], design.adjust, design.level)
-                row["detectable"] = smallest_detectable(of.se, strictest, of.df)
-                row.update(_with_ends(of.se, of.limits(difference, design.level)))
+        differences = [means[a] - means[b] for a, b in pairs]
+        p = np.array([np.nan if of is None else of.p(size) for of, size in zip(spreads, differences, strict=True)])
+        about: Row = {"may_flip": False, "adjustment": design.adjust, "m": int((~np.isnan(p)).sum())}
+        strictest = strictest_level([], about["m"], design.adjust, design.level) if about["m"] else 0.0
+        adjusted, rows = adjust_defined(p, design.adjust), list[dict[str, Any]]()
+        for difference, of, own, of_all in zip(differences, spreads, p.tolist(), adjusted.tolist(), strict=True):
+            rows.append({"difference": difference, "p": own, "p_adjusted": of_all, "significant": None, **about})
+            if of is not None and not np.isnan(own):
+                detectable = smallest_detectable(of.se, strictest, of.df)
+                tested = {"significant": bool(at_most(of_all, 1 - design.level)), "detectable": detectable}
+                rows[-1] |= tested | _with_ends(of.se, of.limits(difference, design.level))
         return rows
 
 
@@ -312,10 +308,8 @@ def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) ->
                 raise UsageError(f"run {names[run]!r} is given to two models, {owner[run]!r} and {model!r}")
     for run, name in enumerate(names):
         if run not in owner and seeds.setdefault(name, [run]) != [run]:
-            raise UsageError(
-                f"{name!r} is the name of a model, and of a run that is in no model",
-                hint="give the model another name",
-            )
+            what = f"{name!r} is the name of a model, and of a run that is in no model"
+            raise UsageError(what, hint="give the model another name")
     return seeds
 
 
@@ -347,3 +341,120 @@ def index_of(baseline: str, data: Data, names: Sequence[str], seeds: Models | No
 
 def _hint(name: str, names: Sequence[str]) -> str:
     return did_you_mean(name, names) or f"there are {', '.join(names)}"
+
+
+# --- verdicts on differences ----------------------------------------------------------------------------------------
+
+#: Models with fewer seeds are not tested.
+FEWEST_SEEDS: Final = 3
+_ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
+    "holm": holm,
+    "hochberg": hochberg,
+    "bh": benjamini_hochberg,
+    "by": benjamini_yekutieli,
+    "bonferroni": bonferroni,
+    "max-t": lambda p: p,  # its smallest p is that of a single difference, if no resample reaches it
+    "none": lambda p: p,
+}
+# So many standard errors of a p beyond the level, another seed gives the other verdict in less than one in 1,000 cases.
+_SAFE: Final = 4
+# A line of text names at most this many pairs.
+_MOST_PAIRS: Final = 5
+
+
+def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
+    """For each of a metric's differences of runs, the columns `p` to `may_flip` of `RUN_DIFFERENCES`."""
+    defined = [null for null in nulls if not np.isnan(null.observed)]
+    rows = iter(_verdicts(defined, adjust, level) if defined else ())
+    return [
+        {"resamples": len(null.resampled), "may_flip": False, "adjustment": adjust, "m": len(defined)}
+        | ({} if np.isnan(null.observed) else next(rows))
+        for null in nulls
+    ]
+
+
+def _verdicts(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
+    alpha, adjusting = 1 - level, _ADJUST[adjust]
+    p, bounds = (np.array(column) for column in zip(*((null.p(), null.bound) for null in nulls), strict=True))
+    resamples = np.array([len(null.resampled) for null in nulls])
+    own_smallest = smallest_p(bounds, resamples)
+    smallest = adjusting(own_smallest)
+
+    def reach(p: Floats) -> Floats:
+        return np.asarray(_SAFE * np.sqrt(p * (1 - p) / resamples))
+
+    low, high = np.clip(p - reach(p), bounds, 1), np.clip(p + reach(p), bounds, 1)
+    adjusted, lowest, highest = (adjusting(each) for each in (p, low, high))
+    if adjust == "max-t":
+        observed, tolerances = ([getattr(null, name) for null in nulls] for name in ("observed", "tolerance"))
+        by_largest = max_t(observed, np.stack([null.resampled for null in nulls], axis=1), tolerances)
+        adjusted = np.maximum(by_largest, p)  # p may have a bound, below which no adjusted p is
+        lowest = np.maximum(adjusted - reach(adjusted), low)
+        highest = np.minimum(adjusted + reach(adjusted), 1)
+    testable = at_most(smallest, alpha)
+    may_flip = at_most(own_smallest, alpha) & at_most(low, alpha) & ~at_most(high, alpha)
+    verdicts = {
+        "p": p,
+        "p_adjusted": adjusted,
+        "significant": np.where(testable, at_most(adjusted, alpha), np.full(len(p), None)).tolist(),
+        "p_smallest": smallest,
+        "resamples_needed": resamples_needed(bounds, alpha, adjusting),
+        "may_flip": may_flip | (testable & at_most(lowest, alpha) & ~at_most(highest, alpha)),
+    }
+    return pl.DataFrame(verdicts).to_dicts()
+
+
+def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: float) -> float:
+    """The level that one of m differences meets if no other is significant: the strictest of its test."""
+    alpha = 1 - level
+    if adjust == "max-t":
+        drawn = np.abs(np.stack([null.resampled for null in nulls], axis=1))
+        scale = np.sqrt((drawn**2).mean(axis=0))
+        scale[scale == 0] = 1  # no resample differs from 0
+        return two_sided(float(np.quantile((drawn / scale).max(axis=1), level)))
+    few = alpha / m**2  # so small that its adjusted p is below 1
+    return alpha * few / float(_ADJUST[adjust](np.append(few, np.ones(m - 1)))[0])
+
+
+def adjust_defined(p: Floats, adjust: Adjustment) -> Floats:
+    """Adjusted p; NaN where p is undefined."""
+    adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
+    adjusted[defined] = _ADJUST[adjust](p[defined])
+    return adjusted
+
+
+def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:
+    """Lines about differences that cannot be significant, and about verdicts that another seed may turn round."""
+    alpha = f"{1 - level:g}"
+    metrics_of: dict[str, list[str]] = {}
+    for (metric,), rows in differences.drop_nulls("p").group_by("metric", maintain_order=True):
+        p = "p" if rows["adjustment"][0] == "none" else "adjusted p"
+        needed = pl.col("resamples_needed")
+        later, never = (rows.filter(pl.col("significant").is_null(), of) for of in (needed > 0, needed.is_null()))
+        clauses = []
+        if later.height:
+            no = f"no {p} of {pairs_text(later)}" if later.height < rows.height else f"no {p}"
+            clauses.append(
+                f"with {resamples:,} resamples and {number_of(rows.height, 'difference')} {no} can reach {alpha}; "
+                f"--resamples {max(later['resamples_needed'])} or more can"
+            )
+        if never.height:
+            no = f"with any number of resamples no {p} can reach {alpha} where so few dialogues differ"
+            clauses.append(f"{no}: {pairs_text(never, 'discordant')}")
+        for clause in clauses:
+            metrics_of.setdefault(clause, []).append(str(metric))
+    if (close := differences.filter("may_flip")).height:
+        drawn, metrics = max(close["resamples"]), close["metric"].unique(maintain_order=True).to_list()
+        which = pairs_text(close) if len(metrics) == 1 else number_of(close.height, "difference")
+        clause = f"p is so close to {alpha} that another --seed may give the other verdict, even with {drawn:,}"
+        metrics_of[f"{clause} resamples: {which}; `compare --resamples {10 * drawn}` says more"] = metrics
+    return [f"{', '.join(metrics)}: {clause}" for clause, metrics in metrics_of.items()]
+
+
+def pairs_text(rows: pl.DataFrame, beside: str | None = None) -> str:
+    """The names of pairs of runs, or of the first pairs if there are many; perhaps with a number beside each."""
+    texts = pl.format(
+        "{} and {}" if beside is None else "{} and {} ({})", "run", "other", *([beside] if beside else [])
+    )
+    more = f", and {rows.height - _MOST_PAIRS} more" if rows.height > _MOST_PAIRS else ""
+    return "; ".join(rows.head(_MOST_PAIRS).select(texts).to_series()) + more

@@ -15,7 +15,8 @@ from typing import Any, Final, Unpack
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import (
+from dstbench.analysis.compare import Design, Leaderboard, resample
+from dstbench.analysis.correlate import (
     CONTROLS,
     POOLED,
     Rows,
@@ -24,18 +25,19 @@ from dstbench.analysis.associations import (
     warn_of_gaps,
     warn_of_no_interval,
 )
-from dstbench.analysis.compare import Design, Leaderboard, resample
 from dstbench.analysis.dialogue_sums import pair_up
 from dstbench.analysis.dialogues import per_dialogue
-from dstbench.analysis.rankings import compare_orders, ranking_of, spread_of
-from dstbench.analysis.reliability import (
+from dstbench.analysis.rankings import (
     Judged,
     OfPairs,
     Power,
+    Ranking,
     by_size,
+    compare_orders,
     contests,
     of_pairs,
     split_halves,
+    spread_of,
     validity,
 )
 from dstbench.analysis.user_tables import numbers_along, read_score_table
@@ -46,16 +48,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import (
-    CONTESTS,
-    DEPENDENCE,
-    DESIGN,
-    KNOWN_ORDER,
-    POWER,
-    RELIABILITY,
-    SAMPLE_SIZES,
-    VALIDITY,
-)
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
@@ -68,8 +61,9 @@ from dstbench.typing import Adjustment
 TRAITS: Final = ("turns", "n_gold_max", "to_mean", "nu_paper")
 # The tables that a table of scores does not allow.
 _OF_DIALOGUES: Final = {
-    "validity": VALIDITY, "reliability": RELIABILITY, "sizes": SAMPLE_SIZES, "contests": CONTESTS, "power": POWER,
-    "dependence": DEPENDENCE, "order": KNOWN_ORDER, "design": DESIGN,
+    "validity": schema.VALIDITY, "reliability": schema.RELIABILITY, "sizes": schema.SAMPLE_SIZES,
+    "contests": schema.CONTESTS, "power": schema.POWER, "dependence": schema.DEPENDENCE, "order": schema.KNOWN_ORDER,
+    "design": schema.DESIGN,
 }  # fmt: skip
 
 
@@ -157,10 +151,8 @@ def compare_metrics(
         of_runs = [name for name, value in ({"along": along} | reading).items() if value is not None]
         of_runs += ["the convention"] if convention != as_convention("verbatim") else []
         if of_runs:
-            raise UsageError(
-                "a table of scores does not change with how runs are read and scored",
-                hint=f"omit {', '.join(of_runs)}, or give runs in its place",
-            )
+            what = "a table of scores does not change with how runs are read and scored"
+            raise UsageError(what, hint=f"omit {', '.join(of_runs)}, or give runs in its place")
         return _of_table(read_score_table(table, metrics))
     requested = None if metrics is None else parse_all(metrics)
     if requested == []:
@@ -173,21 +165,22 @@ def compare_metrics(
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
     rows = [(run, along, number) for run, number in numbers.items()]
-    known_order = pl.DataFrame(rows, KNOWN_ORDER.schema, orient="row")
+    known_order = schema.KNOWN_ORDER.of(rows)
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores, differences = leaderboard.scores, leaderboard.differences
     _warn_of_scores(scores, "scores and correlations with traits")
     resampled = {str(metric): scores_of(paired.score(metric), bootstrap.resampled) for metric in paired.metrics}
     values = {name: scores.filter(metric=name)["value"].cast(pl.Float64).fill_null(np.nan) for name in resampled}
-    rankings = {name: ranking_of(name, values[name].to_numpy(), drawn) for name, drawn in resampled.items()}
+    rankings = {name: Ranking(values[name].to_numpy(), drawn, name) for name, drawn in resampled.items()}
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
     validities, valid = validity(rankings, pairs, differences, known_order, level)
     halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     orders = compare_orders(scores, resampled, level, differences)
-    of_measures: dict[str, Mapping[str, Judged | Power]]
-    of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
+    of_measures: Mapping[str, Mapping[str, Judged | Power]] = {
+        "soft_accuracy": valid, "swap_rate": reliable, "power": apart,
+    }  # fmt: skip
     paired_error = differences.group_by("metric").agg(pl.col("se").mean() / 2**0.5).drop_nulls()
     return MetricComparison(
         validity=validities,
@@ -249,7 +242,7 @@ def _power(
     judged = {metric: of_pairs[metric].power(power, level) for metric, power in defined}
     limits = [judged[metric].limits(level) if metric in judged else (None, None) for metric in rows["metric"]]
     ends = pl.DataFrame(limits, schema={"low": pl.Float64, "high": pl.Float64}, orient="row")
-    return POWER.conform(rows.hstack(ends)), judged
+    return schema.POWER.conform(rows.hstack(ends)), judged
 
 
 # --- traits -----------------------------------------------------------------------------------------------------------
@@ -259,7 +252,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
         warn(f"{', '.join(without)}: no states, so dialogues have no traits to correlate scores with", when="before")
-        return DEPENDENCE.empty()
+        return schema.DEPENDENCE.empty()
     names = [str(metric) for metric in metrics]
     every = pl.concat([per_dialogue(run, metrics, convention)[0] for run in runs])
     rows = Rows.of(POOLED, every, [*names, *TRAITS, *CONTROLS[:1]])
@@ -273,7 +266,7 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     if constant := [name for name in (*names, *TRAITS) if len({*rows.columns[name][rows.defined(name)]}) == 1]:
         warn(f"the same in all dialogues that have it, so nothing correlates with it: {', '.join(constant)}")
     warn_of_gaps(None, {name: rows.columns[name] for name in names}, "dialogues of all runs")
-    dependence = pl.DataFrame(rows_of_pairs, schema=DEPENDENCE.schema, orient="row").fill_nan(None)
+    dependence = schema.DEPENDENCE.of(rows_of_pairs)
     warn_of_no_interval(dependence.select("r", "low", run=None, first="metric", second="trait"))
     return dependence
 
@@ -285,21 +278,15 @@ def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:
     """Warn if there are few runs, or if a metric is undefined or the same for all runs."""
     runs = scores["run"].n_unique()
     if runs == 1:
-        warn(
-            f"one run has no spread, and no pair to tell apart or to order: there are only its {of_one_run}",
-            when="before",
-        )
+        what = "one run has no spread, and no pair to tell apart or to order"
+        warn(f"{what}: there are only its {of_one_run}", when="before")
         return
     if runs == 2 and scores["metric"].n_unique() > 1:
         warn("two runs have two orders only, so each tau is 1 or -1; orders of five runs or more say more")
     for (metric,), rows in scores.group_by("metric", maintain_order=True):
         lacking, left = rows.filter(pl.col("value").is_null())["run"].to_list(), rows.drop_nulls("value")
+        of = f"its spread and orders are over the other {left.height}" if left.height else "it has no spread or order"
         if lacking:
-            of = (
-                f"its spread and orders are over the other {left.height}"
-                if left.height
-                else "it has no spread or order"
-            )
             warn(f"{metric} is undefined for {', '.join(lacking)}: {of}", when="before")
         if left.height > 1 and left["value"].n_unique() == 1:
             warn(f"{metric} gives all runs the same score, so they have no order by it, and there is no tau")

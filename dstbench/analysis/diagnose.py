@@ -14,7 +14,7 @@ from dstbench.errors import UsageError
 from dstbench.metrics import parse
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import ERRORS, FAILURES, FIRST_FAILURES, GOLD_SLOTS, TIMING
+from dstbench.schema import analysis as schema
 from dstbench.schema.core import LENGTH
 from dstbench.schema.record import Record
 from dstbench.scoring.error_classes import count_classes, rate_classes, rate_timing
@@ -102,17 +102,17 @@ def _of_run(run: Run, convention: Convention, few: int) -> list[pl.DataFrame]:
         share_with_few_slots=pl.when(pl.len() > 0).then(small / pl.len()),
         signature=pl.lit(rows["signature"].item()),
     )
-    number = pl.int_range(FAILURE_BINS, eager=True).cast(pl.UInt32)
-    bins = pl.DataFrame({"bin": number, "low": number / FAILURE_BINS, "high": (number + 1) / FAILURE_BINS})
+    number = pl.int_range(FAILURE_BINS, dtype=pl.UInt32)
+    bins = pl.select(bin=number, low=number / FAILURE_BINS, high=(number + 1) / FAILURE_BINS)
     of_bins = dialogues.group_by(bin="first_failure_bin").agg(dialogues=pl.len(), recovered=pl.col("recovered").sum())
     failures = bins.join(of_bins, on="bin", how="left", maintain_order="left")
     slots = dialogues.group_by("run", "n_gold_max").agg(dialogues=pl.len()).sort("n_gold_max")
-    tables = [(ERRORS, rate_classes(counts, turns, by)) for by in (None, "domain", "slot")]
-    tables += [(TIMING, rate_timing(counts, by)) for by in (None, "slot")]
+    tables = [(schema.ERRORS, rate_classes(counts, turns, by)) for by in (None, "domain", "slot")]
+    tables += [(schema.TIMING, rate_timing(counts, by)) for by in (None, "slot")]
     return [
-        FAILURES.conform(summary),
-        FIRST_FAILURES.conform(failures.select(named, pl.all().fill_null(0))),
-        GOLD_SLOTS.conform(slots.with_columns(share=pl.col("dialogues") / pl.col("dialogues").sum())),
+        schema.FAILURES.conform(summary),
+        schema.FIRST_FAILURES.conform(failures.select(named, pl.all().fill_null(0))),
+        schema.GOLD_SLOTS.conform(slots.with_columns(share=pl.col("dialogues") / pl.col("dialogues").sum())),
         score_run(run, jga, ["turn"], convention)[0],
         score_run(run, jga, [LENGTH], convention)[0],
         *(table.select(named, pl.exclude(*schema.columns), *list(schema.columns)[1:]) for schema, table in tables),

@@ -61,11 +61,8 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         if (sums.fingerprint, sums.turns, sums.dialogues) != (first.fingerprint, first.turns, first.dialogues):
             raise _difference(runs[0], run, convention)
         if sums.dialogues < 2:
-            raise DstbenchError(
-                "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues",
-                file=run.name,
-                hint="`dstbench score` works with any number",
-            )
+            what = "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues"
+            raise DstbenchError(what, file=run.name, hint="`dstbench score` works with any number")
         signatures.append(sign("any metric", {**parse(rows["signature"][0]).settings, "by": "run"}))
     warn_of_scores(scored, metrics, convention)
     for run, signature in zip(runs, signatures, strict=True):

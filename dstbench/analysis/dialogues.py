@@ -34,10 +34,7 @@ FAILURE_BINS: Final = 10
 
 
 def per_dialogue(run: Run, metrics: Sequence[Metric], convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The traits and scores of a run's dialogues (`DIALOGUES`, and a column per metric), and the metrics' signatures.
-
-    Dialogues without a scored turn are left out.
-    """
+    """Traits and scores of the dialogues with a scored turn (`DIALOGUES`, a column per metric), and signatures."""
     table = pl.concat(over_parts(run, lambda part: _of_part(part, convention)))
     table = table.select(pl.lit(run.name).alias("run"), pl.all())
     return with_scores(table, ["dialogue"], run, metrics, convention)

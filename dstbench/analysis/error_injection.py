@@ -81,20 +81,18 @@ _MENDED: Final[Mapping[str, _Error]] = {
     "late": _Error(pl.col("is_change") & ~_OK & _COMES_LATE, end=_AFTER, value="gold"),
     "dropped": _Error(pl.col("is_change") & _OK & ~pl.col("all_ok"), start=_AFTER, value="gold"),
     "over": _Error(pl.col("is_over"), end=pl.col("over_next")),
+    "swap": _Error(pl.lit(value=False)),
 }
 #: The kinds of errors, in the order in which they are shown.
 KINDS: Final = tuple(_PUT_IN)
 
 
 class Injected(NamedTuple):
-    """The errors that were made in a run, and what they cost.
+    """The errors that were made in a run, and by each metric's name what they cost, or gain if they are mended."""
 
-    `errors` has a row per error: (kind; dialogue, and its number, from 0; slot; place: the turn's number in the
-    dialogue, from 0; next: the first place after a change of gold at which the slot has another value; turns: of the
-    dialogue; of, drawn: from how many errors of this kind and dialogue how many were drawn), and by each metric's name
-    the loss, or the gain if the error is mended; null where a score is undefined.
-    """
-
+    # (kind; dialogue, and its number, from 0; slot; place: the turn's number in the dialogue, from 0; next: the first
+    # place after a change of gold at which the slot has another value; turns: of the dialogue; of, drawn: from how many
+    # errors of this kind and dialogue how many were drawn; a column per metric, null where a score is undefined)
     errors: pl.DataFrame
     changes: int  # of gold
     single: int  # those in dialogues of one turn, which have no position
@@ -110,10 +108,7 @@ def inject(
     sample: int | None = None,
     seed: int = 0,
 ) -> Injected:
-    """Score a run's dialogues, and copies of them with one error more each, or with one mended.
-
-    `sample` errors of each kind are drawn in each dialogue (None: all).
-    """
+    """Score a run's dialogues, and copies with one (drawn) error more each, or with one mended."""
     frequent, of_run = _frequent_in_gold(run, convention), _scores(run, metrics, convention)
     generator, errors = np.random.default_rng(seed), list[pl.DataFrame]()
     changes = single = dialogues = 0
@@ -159,10 +154,7 @@ def _in_state(rows: pl.DataFrame, convention: Convention, slot: str, value: str)
 
 
 def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The most frequent values of each slot in gold (slot, value, meaning), of those that the convention scores.
-
-    Also the slots of each domain, the most frequent first, with their most frequent value: (domain, other, usual).
-    """
+    """The most frequent values of slots (slot, value, meaning), and slots of domains (domain, other, usual)."""
     pairs = ["slot", "gold"]
     parts = over_partitions(run, lambda table: table.drop_nulls(pairs).group_by(pairs).agg(n=pl.len()))
     values = pl.concat(parts).group_by("slot", value="gold").agg(pl.col("n").sum())
@@ -222,11 +214,7 @@ def _with_changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
 def _with_errors(
     changes: pl.DataFrame, rows: pl.DataFrame, values: pl.DataFrame, slots: pl.DataFrame, convention: Convention
 ) -> pl.DataFrame:
-    """Changes of gold with the values and slots that their errors need; null where there is no such value or slot.
-
-    These are a `wrong` value; `other`, a slot of the domain, its `usual` value, and whether the new value can stand
-    in it (`swaps`); and whether the old value is not the new one (`is_late`).
-    """
+    """Changes of gold with what errors need, null if there is none: `wrong`, `other`, `usual`, `swaps`, `is_late`."""
     changes = with_domains(changes.lazy()).collect().with_row_index("change")
     options = changes.select("change", "number", "slot", "gold").join(values, on="slot", maintain_order="left_right")
     options = with_judgements(options.rename({"value": "pred"}).lazy(), convention).collect()
@@ -256,16 +244,11 @@ _ABOUT: Final = ("kind", "dialogue", "number", "slot", "place", "next", "turns",
 def _copies(
     changes: pl.DataFrame, kinds: Sequence[str], made: Mapping[str, _Error], sample: int | None
 ) -> pl.DataFrame:
-    """The drawn errors, each of which makes a copy: between the places `start` and `end`, one or two slots have values.
-
-    `changes` have a random `order`. `slot_b` is null if the error is in one slot.
-    """
+    """The drawn errors: between `start` and `end`, one or two slots (`slot_b` may be null) have values."""
     about = ("dialogue", "number", "slot", "place", "next", "turns", "order")
     tables = []
-    for kind, error in {
-        "": _Error(pl.lit(value=False)),
-        **{kind: made[kind] for kind in kinds if kind in made},
-    }.items():
+    for kind in kinds:
+        error = made[kind]
         cells = {"slot_a": error.slot, "value_a": error.value, "slot_b": error.other, "value_b": error.other_value}
         values = {title: _NOTHING if name is None else pl.col(name) for title, name in cells.items()}
         of_kind = changes.filter(error.possible)
@@ -277,10 +260,7 @@ def _copies(
 
 
 def _repeated_rows(rows: pl.DataFrame, changes: pl.DataFrame, *, mended: bool) -> pl.DataFrame:
-    """The rows that copies repeat, sorted: a run's, and one in each turn of a dialogue per slot that an error adds.
-
-    `may_change`: errors are put into what is not wrong, and only what is not right is mended.
-    """
+    """The rows that copies repeat, with those of slots that errors add, and whether an error `may_change` them."""
     may_change = ~pl.col("ok") if mended else pl.col("ok") | pl.col("value").is_null()
     kept = rows.select("number", "turn", "place", "slot", "gold", "pred", may_change=may_change)
     if mended:
@@ -299,20 +279,15 @@ def _scores_of_copies(
     size = base.group_by("number").agg(rows=pl.len().cast(pl.Int64))
     sized = copies.join(size, on="number", how="left", maintain_order="left")
     some = sized.with_columns(some=pl.col("rows").cum_sum() // _ROWS).partition_by("some", maintain_order=True)
-    scored = [pl.DataFrame(schema={"copy": pl.UInt32, **dict.fromkeys(map(str, metrics), pl.Float64)})]
-    for each in some:
-        table = _table(base, each)
-        of_copies = _scores(Run(run.name, table.lazy(), run.meta, (0, table.height)), metrics, convention)
-        scored.append(of_copies.select(pl.col("dialogue").cast(pl.UInt32).alias("copy"), pl.exclude("dialogue")))
-    return pl.concat(scored)
-
-
-def _table(base: pl.DataFrame, copies: pl.DataFrame) -> pl.DataFrame:
-    """The long table of copies, whose dialogues are called by their numbers."""
-    spans = copies.select("number", "start", "end", "slot_a", "value_a", "slot_b", "value_b",
-                          dialogue=pl.col("copy").cast(pl.String).str.zfill(10))  # fmt: skip
-    rows = spans.lazy().join(base.lazy(), on="number", maintain_order="left_right")
     is_inside = pl.col("place").is_between("start", "end", closed="left") & pl.col("may_change")
     is_a, is_b = (pl.col("slot") == pl.col(name) for name in ("slot_a", "slot_b"))
     pred = pl.when(is_b & is_inside).then("value_b").when(is_a & is_inside).then("value_a").otherwise("pred")
-    return rows.select("dialogue", pl.col("turn").cast(pl.UInt16), "slot", "gold", pred.alias("pred")).collect()
+    scored = [pl.DataFrame(schema={"copy": pl.UInt32, **dict.fromkeys(map(str, metrics), pl.Float64)})]
+    for each in some:  # dialogues are called by the numbers of copies
+        spans = each.select("number", "start", "end", "slot_a", "value_a", "slot_b", "value_b",
+                            dialogue=pl.col("copy").cast(pl.String).str.zfill(10))  # fmt: skip
+        rows = spans.lazy().join(base.lazy(), on="number", maintain_order="left_right")
+        table = rows.select("dialogue", pl.col("turn").cast(pl.UInt16), "slot", "gold", pred.alias("pred")).collect()
+        of_copies = _scores(Run(run.name, table.lazy(), run.meta, (0, table.height)), metrics, convention)
+        scored.append(of_copies.select(pl.col("dialogue").cast(pl.UInt32).alias("copy"), pl.exclude("dialogue")))
+    return pl.concat(scored)

@@ -175,16 +175,14 @@ class Evaluator:
         Raises:
             DstbenchError: It has others, or a turn has another state there. Then nothing was added.
         """
-        for what, is_same in (
-            ("metrics", list(self._metrics) == list(other._metrics)),
-            ("conventions", (self._convention, self._missing) == (other._convention, other._missing)),
-            (
-                "gold states",
-                self._gold is other._gold or all(map(pl.DataFrame.equals, self._tables(), other._tables())),
-            ),
-        ):
-            if not is_same:
-                raise UsageError(f"the two evaluators have different {what}", hint="make both of them alike")
+        tables = zip(self._tables(), other._tables(), strict=True)
+        alike = {
+            "metrics": list(self._metrics) == list(other._metrics),
+            "conventions": (self._convention, self._missing) == (other._convention, other._missing),
+            "gold states": self._gold is other._gold or all(one.equals(another) for one, another in tables),
+        }
+        for what in [what for what, are_alike in alike.items() if not are_alike]:
+            raise UsageError(f"the two evaluators have different {what}", hint="make both of them alike")
         self._states |= self._new(other._states.items(), self._states)
 
     def compute(self) -> dict[str, float | None]:

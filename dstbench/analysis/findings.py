@@ -7,9 +7,9 @@ from the highest value to the lowest, those with the same value in the order of 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
@@ -37,19 +37,12 @@ SHOWN: Final = (100 * pl.col("value")).round(1).alias("shown")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a reader of a report should know first.
-
-    Attributes:
-        kind: What it is about: best, order, never, check, slots or errors.
-        text: One sentence, or a few.
-        chapter: Where its evidence is: scores, conventions, slots, errors or notes.
-        runs: The runs that it is about.
-    """
+    """One thing that a reader of a report should know first."""
 
     kind: Literal["best", "order", "never", "check", "slots", "errors"]
-    text: str
-    chapter: Literal["scores", "conventions", "slots", "errors", "notes"]
-    runs: tuple[str, ...]
+    text: str  # one sentence, or a few
+    chapter: Literal["scores", "conventions", "slots", "errors", "notes"]  # where its evidence is
+    runs: tuple[str, ...]  # that it is about
 
 
 def findings(
@@ -80,6 +73,22 @@ def listed(names: Sequence[str], most: int = _MOST) -> str:
     """
     shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """The first names, with commas, and the number of the rest."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _do(names: Sequence[str], one: str, several: str) -> str:
+    """Names and a verb."""
+    return f"{listed(names)} {several if names[1:] else one}"
+
+
+def _by_verdict(rows: pl.DataFrame, names: str, verdicts: Mapping[str, pl.Expr], most: int = _MOST) -> list[str]:
+    """A clause per verdict that holds in some rows: its words, with the names of these rows in place of {}."""
+    found = {words: rows.filter(holds)[names].to_list() for words, holds in verdicts.items()}
+    return [words.format(listed(those, most)) for words, those in found.items() if those]
 
 
 def place(above: int, of: int) -> str:
@@ -118,8 +127,9 @@ def ranked(scores: pl.DataFrame) -> pl.DataFrame:
     return of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)
 
 
-def _with_value(board: pl.DataFrame, value: Any) -> list[str]:
-    return board.filter(value=value)["run"].to_list()
+def _teams(board: pl.DataFrame) -> pl.DataFrame:
+    """(value, run: those that have it, shown), from the highest value down."""
+    return board.drop_nulls("value").group_by("value", maintain_order=True).agg("run", pl.col("shown").first())
 
 
 def highest(scores: pl.DataFrame) -> list[str]:
@@ -129,14 +139,13 @@ def highest(scores: pl.DataFrame) -> list[str]:
     >>> highest(pl.DataFrame(rows, schema=["run", "metric", "unit", "value"], orient="row"))
     ['a has the highest JGA, 50.00; b follows with 25.00']
     """
-    board = ranked(scores).drop_nulls("value")
-    if board["value"].n_unique() < 2:
+    board = ranked(scores)
+    teams = list(_teams(board).iter_rows())
+    if len(teams) < 2:
         return []
-    name, (first, second) = name_of(board["metric"][0]), board["value"].unique().sort(descending=True)[:2]
-    best, following = (_with_value(board, value) for value in (first, second))
-    has, follows = "have" if best[1:] else "has", "follow" if following[1:] else "follows"
-    behind = f"{listed(following)} {follows} with {100 * second:.2f}"
-    return [f"{listed(best)} {has} the highest {name}, {100 * first:.2f}; {behind}"]
+    (first, best, _), (second, following, _), *_ = teams
+    behind = f"{_do(following, 'follows', 'follow')} with {100 * second:.2f}"
+    return [f"{_do(best, 'has', 'have')} the highest {name_of(board['metric'][0])}, {100 * first:.2f}; {behind}"]
 
 
 def _score_of_one(board: pl.DataFrame, diagnosis: Diagnosis) -> Finding | None:
@@ -159,20 +168,19 @@ def best_run(leaderboard: Leaderboard) -> Finding | None:
     board, runs = ranked(compared), set(leaderboard.scores["run"])
     if board.is_empty():
         return None
-    metric, defined = board["metric"][0], board.drop_nulls("value")
+    metric, teams = board["metric"][0], list(_teams(board).iter_rows())
     undefined = board.filter(pl.col("value").is_null())["run"].to_list()
     about = tuple(name for name in board["run"] if name in runs)  # not models
-    if defined.is_empty():
+    if not teams:
         return Finding("best", f"{name_of(metric)} is undefined for {listed(undefined)}.", "scores", about)
-    best = _with_value(defined, defined["value"][0])
-    rest = defined[len(best) :]
-    verb = "has the highest" if len(best) == 1 else "have the same highest" if rest.height else "have the same"
-    clauses = [f"{listed(best)} {verb} {name_of(metric)}, {_shown(defined['shown'][0])}"]
-    if rest.height:
-        points = f"{100 * (defined['value'][0] - rest['value'][0]):.1f}"
+    (value, best, shown), *rest = teams
+    have = _do(best, "has the highest", "have the same highest" if rest else "have the same")
+    clauses = [f"{have} {name_of(metric)}, {_shown(shown)}"]
+    if rest:
+        points = f"{100 * (value - rest[0][0]):.1f}"
         ahead = "less than 0.1 points" if points == "0.0" else f"{points} points"
-        clauses[0] += f": {ahead} above {listed(_with_value(rest, rest['value'][0]))}"
-        clauses += _lead_of(leaderboard, metric, best, rest["run"].to_list())
+        clauses[0] += f": {ahead} above {listed(rest[0][1])}"
+        clauses += _lead_of(leaderboard, metric, best, [run for _, runs_of, _ in rest for run in runs_of])
     clauses += [f"it is undefined for {listed(undefined)}"] if undefined else []
     elsewhere = _first_by_others(leaderboard, compared.filter(pl.col("metric") != metric, unit="share"), best)
     others = f" By other metrics, others are first: {listed(elsewhere, _FEW)}." if elsewhere else ""
@@ -194,7 +202,7 @@ def _first_by_others(leaderboard: Leaderboard, scores: pl.DataFrame, best: Seque
 
 def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: Sequence[str]) -> list[str]:
     """Which of the rest all of the best are significantly better than and which not, and which cannot be tested."""
-    from dstbench.analysis.significance import FEWEST_SEEDS  # not before: it needs the modules of statistics
+    from dstbench.analysis.compare import FEWEST_SEEDS  # not before: it needs the modules of statistics
 
     is_best = pl.col("run").is_in(best)
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
@@ -210,21 +218,22 @@ def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: S
         why=pl.coalesce(pl.when(holds).then(pl.lit(reason)) for reason, holds in reasons.items()),
     )  # fmt: skip
     tested = per_other.join(pl.DataFrame({"name": rest}), "name", maintain_order="right")
-
-    def names_of(rows: pl.DataFrame) -> str:
-        return "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
-
     than, clauses = "better than" if sign_of(metric) else "above", []  # of a user's metric, lower scores may be better
-    for better, words, p, pick in ((True, "", "highest", max), (False, "not ", "lowest", min)):
-        if (rows := tested.filter(better=better)).height:
-            adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
-            close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
-            which = f"{p} " if rows.height > 1 else ""
-            shown = f"{which}{adjusted}p {_equals(pick(rows[p]))}{close}"
-            clauses.append(f"{words}significantly {than} {names_of(rows)} ({shown})")
-    untested = ((why, tested.filter(pl.col("better").is_null(), why=why)) for why in reversed(reasons))
-    opened = [f"whether it is {than} {names_of(rows)} is open, as {why}" for why, rows in untested if rows.height]
-    return [*clauses, *opened]
+    for (better, why), rows in tested.sort("better", descending=True, nulls_last=True, maintain_order=True).group_by(
+        "better", pl.when(pl.col("better").is_null()).then("why"), maintain_order=True
+    ):
+        names = "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
+        if better is None:
+            clauses.append(f"whether it is {than} {names} is open, as {why}")
+            continue
+        p, pick = ("highest", max) if better else ("lowest", min)
+        adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
+        close = "; another seed may give the other verdict" if rows["may_flip"].any() else ""
+        which = f"{p} {adjusted}" if rows.height > 1 else adjusted
+        clauses.append(
+            f"{'' if better else 'not '}significantly {than} {names} ({which}p {_equals(pick(rows[p]))}{close})"
+        )
+    return clauses
 
 
 def in_order(leaderboard: Leaderboard) -> dict[str, pl.DataFrame]:
@@ -260,7 +269,7 @@ def turned(differences: pl.DataFrame, where: pl.Expr) -> pl.DataFrame:
 
 def verdicts(leaderboard: Leaderboard) -> list[str]:
     """For each metric whose differences were tested: the significant ones, or the others, whichever are fewer."""
-    from dstbench.analysis.significance import pairs_text  # not before, as above
+    from dstbench.analysis.compare import pairs_text  # not before, as above
 
     at, lines = f"at {percent(1 - leaderboard.design['level'][0])}", []
     for metric, rows in in_order(leaderboard).items():
@@ -291,21 +300,18 @@ def conclusion(diagnosis: Diagnosis) -> list[str]:
     runs = diagnosis.runs["run"].to_list()
     slots = _slot_counts(diagnosis, runs)
     found = [_errors(diagnosis, runs), _never(slots, runs), _worst(slots, runs)]
-    return [_failing(diagnosis), *(finding.text.removesuffix(".") for finding in found if finding)]
-
-
-def _failing(diagnosis: Diagnosis) -> str:
-    """The share of dialogues that fail, and the part of a dialogue in which half of them have failed first."""
-    runs = diagnosis.runs.filter(pl.col("dialogues") > 0)
-    if not runs["failing"].sum():
-        return "no dialogue fails"
-    shares = runs.select("run", share=100 * (pl.col("failing") / pl.col("dialogues")))
+    others = [finding.text.removesuffix(".") for finding in found if finding]
+    if not diagnosis.runs["failing"].sum():
+        return ["no dialogue fails", *others]
+    share = 100 * (pl.col("failing") / pl.col("dialogues"))
+    shares = diagnosis.runs.filter(pl.col("dialogues") > 0).select("run", share=share)
     (least, low), (most, high) = shares.sort("share", maintain_order=True).gather([0, -1]).iter_rows()
     of_runs = f"{_shown(low)} ({least}) to {_shown(high)} ({most})" if shares.height > 1 else _shown(low)
     bins = diagnosis.first_failures.group_by("high").agg(pl.col("dialogues").sum()).sort("high")
     half = bins.filter(2 * pl.col("dialogues").cum_sum() >= pl.col("dialogues").sum())["high"].item(0)
     early = f"half of these within the first {100 * half:.0f} % of their turns"
-    return f"{of_runs} of dialogues fail, {early if half < 1 else 'more than half of these first in their last tenth'}"
+    when = early if half < 1 else "more than half of these first in their last tenth"
+    return [f"{of_runs} of dialogues fail, {when}", *others]
 
 
 def _slot_counts(diagnosis: Diagnosis, runs: Sequence[str]) -> pl.DataFrame:
@@ -340,9 +346,8 @@ def _worst(slots: pl.DataFrame, runs: Sequence[str]) -> Finding | None:
     if not text and not lowest:
         return None
     others = "other " if text and set(worst["slot"]).isdisjoint(never_right["slot"]) else ""
-    sentences = [f"{text}."] if text else []
-    sentences += [f"The {others}slots with the lowest F1: {listed(lowest)}."] if lowest else []
-    return Finding("slots", " ".join(sentences), "slots", tuple(runs) if lowest else about)
+    texts = [text, lowest and f"The {others}slots with the lowest F1: {listed(lowest)}"]
+    return Finding("slots", " ".join(f"{each}." for each in texts if each), "slots", tuple(runs) if lowest else about)
 
 
 def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
@@ -354,9 +359,8 @@ def _shared(rows: pl.DataFrame, runs: Sequence[str], verbs: tuple[str, str, str]
     one, several, none = verbs
     clauses: list[str] = []
     for names, slots, _ in shared.head(_FEW).iter_rows():
-        who = f"{listed(names)} {several if names[1:] else one}"
-        if len(names) == len(runs) > 1:
-            who = f"{'no' if clauses else 'No'} run {none}"
+        all_of = len(names) == len(runs) > 1
+        who = f"{'no' if clauses else 'No'} run {none}" if all_of else _do(names, one, several)
         clauses.append(f"{who} {number_of(len(slots), 'slot')} of gold: {listed(slots)}")
     named = tuple(dict.fromkeys(shared.head(_FEW)["run"].explode()))
     others = [run for run in runs if run in set(shared["run"].explode()) - set(named)]
@@ -399,22 +403,20 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
     signatures = diagnosis.runs.filter(pl.col("run").is_in(lacking))["signature"]
     ways = {parse_signature(signature).complete()["missing"] for signature in signatures}
     clauses = [
-        f"{listed(names)} {'lack' if names[1:] else 'lacks'} {number_of(turns, 'turn')}"
-        for turns, names in lack.head(_FEW).iter_rows()
+        f"{_do(names, 'lacks', 'lack')} {number_of(turns, 'turn')}" for turns, names in lack.head(_FEW).iter_rows()
     ]
     if len(ways) == 1:
         clauses[0] += f", which {_MISSING_TURNS[ways.pop()]}"
     clauses += ["others lack fewer"] if lack.height > _FEW else []
-    doubts, other = [], checks.drop_nulls("short").filter(pl.col("check") != COVERAGE)
+    doubts, other = list[str](), checks.drop_nulls("short").filter(pl.col("check") != COVERAGE)
     for status, verb in (("fail", "fail for"), ("warn", "give warnings for")):
         shorts = other.filter(status=status).group_by("run", maintain_order=True).agg(pl.col("short").str.join(", "))
         names = [f"{run} ({short})" if shorts.height <= _FEW else run for run, short in shorts.iter_rows()]
-        if names:
-            doubts.append(f"{verb} {f'all {len(runs)} runs' if _FEW < len(names) == len(runs) else listed(names)}")
-    sentences = [f"{'; '.join(clauses)}."] if clauses else []
-    sentences += [f"Checks {' and '.join(doubts)}."] if doubts else []
+        whose = f"all {len(runs)} runs" if _FEW < len(names) == len(runs) else names and listed(names)
+        doubts += [f"{verb} {whose}"] if names else []
+    texts = ["; ".join(clauses), doubts and f"Checks {' and '.join(doubts)}"]
     about = tuple(dict.fromkeys([*lacking, *other["run"]]))
-    return Finding("check", " ".join(sentences), "notes", about) if sentences else None
+    return Finding("check", " ".join(f"{text}." for text in texts if text), "notes", about) if any(texts) else None
 
 
 def failed(checks: pl.DataFrame) -> str | None:
@@ -433,10 +435,7 @@ def failed(checks: pl.DataFrame) -> str | None:
 
 
 def checks_in_short(checks: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
-    """How many checks fail, warn, and are passed by all runs; and (check, status, runs, found) of the doubtful ones.
-
-    A check has its gravest outcome; `found` is what was found in the run where there is most.
-    """
+    """How many checks fail, warn and pass; and (check, status, runs, found) of the doubtful ones."""
     grave = pl.col("status").replace_strict({"fail": 2, "warn": 1}, default=0, return_dtype=pl.Int64)
     worst = checks.with_columns(grave=grave).filter(pl.col("grave") == pl.col("grave").max().over("check"))
     number = pl.col("short").str.replace_all(",", "").str.extract(r"([\d.]+)").cast(pl.Float64)
@@ -510,8 +509,7 @@ def order_over_profiles(rows: pl.DataFrame) -> list[str]:
     firsts = places.filter(above=0).group_by("run", maintain_order=True).agg(pl.len())
     firsts = firsts.sort("len", descending=True, maintain_order=True)
     if (firsts["len"] == number).all():
-        are = "is" if firsts.height == 1 else "are"
-        lines.append(f"{listed(firsts['run'].to_list())} {are} first under all {number} conventions")
+        lines.append(f"{_do(firsts['run'].to_list(), 'is', 'are')} first under all {number} conventions")
     else:
         each = [f"{run} under {times}" for run, times in firsts.iter_rows()]
         lines.append(f"who is first depends on the convention: {listed(each)} of {number} conventions")
@@ -537,7 +535,7 @@ def profiles_that_agree(rows: pl.DataFrame) -> list[str]:
         of_targets = of_run.drop_nulls("target")
         targets = of_targets.select("metric", "target").unique(maintain_order=True)
         wanted = " and ".join(f"{metric} {target}" for metric, target in targets.iter_rows())
-        profiles = _profiles(of_targets.filter("agrees_with_all"))
+        profiles = ", ".join(of_targets.filter("agrees_with_all")["profile"].unique(maintain_order=True))
         if not profiles:
             each = (f"; {_nearest(of_metric)}" for _, of_metric in of_targets.group_by("metric", maintain_order=True))
             lines.append(f"{run}: no profile agrees with {wanted}{''.join(each)}")
@@ -547,10 +545,6 @@ def profiles_that_agree(rows: pl.DataFrame) -> list[str]:
         chance = f"{bound}{_expected(expected)} of {of_run['profile'].n_unique()} profiles"
         lines.append(f"{run}: agrees with {wanted} under {profiles}; by chance, {chance} would agree")
     return lines
-
-
-def _profiles(rows: pl.DataFrame) -> str:
-    return ", ".join(rows["profile"].unique(maintain_order=True))
 
 
 def _expected(expected: float) -> str:
@@ -563,12 +557,13 @@ def _nearest(rows: pl.DataFrame) -> str:
     defined = rows.drop_nulls("off").sort(pl.col("off").abs(), maintain_order=True)
     if defined.is_empty():
         return f"{metric} is undefined under every profile"
-    if agreeing := _profiles(rows.filter("agrees")):
-        return f"{metric} {target} alone: {agreeing}"
     nearest = defined.filter(pl.col("off").abs() == pl.col("off").first().abs())
+    agreeing, alike = (", ".join(of["profile"].unique(maintain_order=True)) for of in (rows.filter("agrees"), nearest))
+    if agreeing:
+        return f"{metric} {target} alone: {agreeing}"
     value, off, unit = nearest.select("value", "off", "unit").row(0)
     off_by = f"{_number(abs(off), unit, ' points')} {'higher' if off > 0 else 'lower'}"
-    return f"the nearest is {metric} {_number(value, unit)} under {_profiles(nearest)}, {off_by}"
+    return f"the nearest is {metric} {_number(value, unit)} under {alike}, {off_by}"
 
 
 # --- changes, and published scores ------------------------------------------------------------------------------------
@@ -586,12 +581,12 @@ def what_changed(changes: Changes) -> list[str]:
         fixed = f"{number_of(row['fixed'], of[:-1])} fixed, {row['broken']:,} broken"
         counted.append(f"{fixed}: {more if row['net'] else 'as many right as before'}")
     lines = ["; ".join(counted)]
+    net = pl.col("net")
+    sign = pl.when(net > 0).then(pl.lit("+")).otherwise(pl.lit(""))
+    sure = changes.groups.filter("significant").with_columns(named=pl.format("{} ({}{})", "group", sign, "net"))
     for by in ("slot", "domain"):
-        sure = changes.groups.filter("significant", by=by)
-        for words, groups in (("better", sure.filter(pl.col("net") > 0)), ("worse", sure.filter(pl.col("net") < 0))):
-            if groups.height:
-                named = [f"{name} ({net:+d})" for name, net in groups.select("group", "net").iter_rows()]
-                lines.append(f"{words} by {by}, beyond chance: {listed(named, _FEW)}")
+        sides = {f"{words} by {by}, beyond chance: {{}}": of for words, of in (("better", net > 0), ("worse", net < 0))}
+        lines += _by_verdict(sure.filter(by=by), "named", sides, _FEW)
     return lines
 
 
@@ -701,12 +696,11 @@ def which_metric(compared: MetricComparison) -> list[str]:
 
 
 def metrics_apart(compared: MetricComparison) -> list[str]:
-    """Which metrics surely tell more pairs of runs apart than others, and which pairs two metrics surely reverse."""
+    """Whether some metric surely tells more pairs of runs apart than another, and which pairs two surely reverse."""
     return _power(compared) + _orders(compared)
 
 
 def _power(compared: MetricComparison) -> list[str]:
-    """Whether some metric tells significantly more pairs apart than another; or why none can be told apart."""
     power, contests = compared.power, compared.contests.filter(measure="power").drop_nulls("p")
     if power["power"].count() == 0:
         untold = "no pair of runs can be told apart: too few resamples, or too few dialogues differ"
@@ -749,8 +743,7 @@ def reversed_pairs(compared: MetricComparison, first: str, second: str) -> str:
     rows = rows.filter("significant") if rows["significant"].any() else rows
     size = pl.min_horizontal(pl.col("difference_first").abs(), pl.col("difference_second").abs())
     named = rows.sort(size, descending=True, maintain_order=True)
-    pairs = [f"{run}/{other}" for run, other in named.select("run", "other").iter_rows()]
-    return ", ".join(pairs[:_FEW]) + (f" and {len(pairs) - _FEW} more" if len(pairs) > _FEW else "")
+    return _first(named.select(pl.format("{}/{}", "run", "other")).to_series().to_list(), _FEW)
 
 
 # --- costs of errors --------------------------------------------------------------------------------------------------
@@ -772,11 +765,7 @@ BIN: Final = pl.format(
 
 
 def costs(sensitivity: Sensitivity) -> list[str]:
-    """For the first kind of error: the metrics to which it matters most and least when it happens, or that miss it.
-
-    They are those of the run's own predictions, if there are any. What matters is the bias relative to the mean loss:
-    slot accuracy falls by little because it divides by all slots.
-    """
+    """For the first kind of error: to which metrics its position matters most and least, relative to the mean loss."""
     own = (sensitivity.own_bias, sensitivity.own_costs, sensitivity.own_errors)
     bias, losses, errors = (frame.filter(way="put in") for frame in own)
     if of_gold := errors.filter(pl.col("errors") > 0).is_empty():
@@ -794,7 +783,8 @@ def costs(sensitivity: Sensitivity) -> list[str]:
         does = f"do{'' if others[1:] else 'es'} {listed(others, len(others))}" if others else ""
         link = f", {'as' if extreme else 'nor'} {does}" if does else ""
         depends = f"depends{rank} on" if extreme else "does not depend on"
-        cost = _mean_cost(row)
+        position_bias = f"{100 * row['bias']:+.2f}" if row["size"] else "0"  # below, the text says what a bias is
+        cost = f"{100 * row['loss']:.2f} points on average (bias {position_bias})"
         if extreme >= 1:  # a larger bias, of a loss that falls to almost nothing, says less than the losses
             ends = losses.filter(kind=kind, metric=row["metric"]).drop_nulls("loss").select("loss", BIN)
             (first, start), (last, end) = ends.gather([0, -1]).iter_rows()
@@ -806,14 +796,8 @@ def costs(sensitivity: Sensitivity) -> list[str]:
     unseen = [f"{metric} {_whole(share)}" for metric, share in blind.select("metric", "blind").iter_rows()]
     lines += [f"{one} put into the run changes nothing in {listed(unseen)} of cases"] if unseen else []
     for of, metrics in bias.filter(blind=1).group_by("kind", maintain_order=True).agg("metric").iter_rows():
-        lines.append(f"{listed(metrics)} never {'see' if metrics[1:] else 'sees'} {ERRORS[of][1]}")
+        lines.append(f"{_do(metrics, 'never sees', 'never see')} {ERRORS[of][1]}")
     return lines
-
-
-def _mean_cost(row: dict[str, Any]) -> str:
-    """The mean loss and the bias; below, the text says what a bias is."""
-    bias = f"{100 * row['bias']:+.2f}" if row["size"] else "0"
-    return f"{100 * row['loss']:.2f} points on average (bias {bias})"
 
 
 # --- correlations -----------------------------------------------------------------------------------------------------
@@ -833,10 +817,7 @@ ZOU_DIFFERS: Final = pl.when(_DIFFERS).then(pl.lit(" (differs)")).otherwise(pl.l
 
 
 def differences(rows: pl.DataFrame) -> list[str]:
-    """For each two correlations that are compared: the runs in which the first is stronger, weaker, or perhaps neither.
-
-    Those of one sign are compared by their size; of others, it is said which is lower.
-    """
+    """For each two correlations: the runs in which the first is stronger, weaker, or perhaps neither."""
     tested, lines = rows.filter(pl.col("run") == pl.col("other_run"), pl.col("p").is_not_null()), []
     adjusted = "adjusted p" if tested["p_adjusted"].count() > 1 else "p"
     one_sign = pl.col("r_first") * pl.col("r_second") > 0
@@ -863,9 +844,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
 
 def _in_runs(rows: pl.DataFrame) -> str:
     """The runs, in words; empty if there is none."""
-    runs = rows["run"].to_list()
-    more = f" and {len(runs) - _MOST} more" if len(runs) > _MOST else ""
-    return f" in {', '.join(runs[:_MOST])}{more}" if runs else ""
+    return f" in {_first(rows['run'].to_list(), _MOST)}" if rows.height else ""
 
 
 def most_alike(pairs: pl.DataFrame) -> list[str]:
@@ -895,31 +874,24 @@ def over(n: int, dialogues: int, per: str) -> str:
 
 
 class Ratings:
-    """How metrics agree with people's ratings: of all runs together, if there are several.
-
-    Attributes:
-        run: The run that is shown.
-        ranked: Pearson's correlations of the metrics whose higher scores are better, the highest first.
-        differences: The differences of two metrics, each with its first test.
-        best: The metric that is behind no other where both are defined, of several the one that is ranked highest; the
-            ranks alone do not tell, because each is over the rows in which its own metric is defined.
-    """
+    """How metrics agree with people's ratings: of all runs together, if there are several."""
 
     def __init__(self, correlations: Correlations) -> None:
-        from dstbench.analysis.associations import POOLED  # not before: it needs the modules of statistics
+        from dstbench.analysis.correlate import POOLED  # not before: it needs the modules of statistics
 
         runs, metrics = correlations.rated["run"], correlations.signatures["metric"].unique(maintain_order=True)
         self.run: str = POOLED if POOLED in runs else runs[0]
         self.rising = [name for name in metrics if sign_of(name) != -1]
+        # Pearson's correlations of the metrics whose higher scores are better, and differences with their first tests.
         rows = correlations.rated.filter(pl.col("metric").is_in(self.rising), run=self.run, coefficient="pearson")
         self.ranked = rows.drop_nulls("value").sort("value", descending=True, maintain_order=True)
         rows = correlations.rated_differences.filter(run=self.run)
         self.differences = rows.unique(["metric", "other", "coefficient"], keep="first", maintain_order=True)
         value, other = pl.col("value"), pl.col("other_value")
         loser = pl.when(value < other).then("metric").when(value > other).then("other")
-        behind = self.differences.filter(coefficient="pearson").select(loser).to_series().drop_nulls().to_list()
-        ahead = self.ranked.filter(~pl.col("metric").is_in(behind))
-        self.best: str | None = ahead["metric"][0] if ahead.height else None
+        behind = self.differences.filter(coefficient="pearson").select(loser).to_series()
+        # Behind no other where both are defined: ranks do not tell, each being over the rows of its own metric.
+        self.best: str | None = next((name for name in self.ranked["metric"] if name not in behind), None)
 
     def leads(self) -> pl.DataFrame:
         """The differences of the best metric from each `other` one, in which a lead is positive."""
@@ -947,11 +919,8 @@ def best_by_ratings(correlations: Correlations) -> list[str]:
         where = f"where both are defined, {best}'s is higher"
         lines.append(f"r of {', '.join(higher)} is higher, but over other {row['per']}s: {where}")
     others, is_better = ratings.leads().filter(coefficient="pearson"), _IS_SIGNIFICANT & (pl.col("difference") > 0)
-    sides = {
-        "better than {} by more than chance": others.filter(is_better)["other"],
-        "its lead on {} could be chance": others.filter(~is_better)["other"],
-    }
-    clauses = [words.format(", ".join(names)) for words, names in sides.items() if len(names)]
+    sides = {"better than {} by more than chance": is_better, "its lead on {} could be chance": ~is_better}
+    clauses = _by_verdict(others, "other", sides, others.height)
     return [*lines, *(["; ".join(clauses)] if clauses else [])]
 
 

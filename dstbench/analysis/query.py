@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any, Final, Unpack
 
@@ -151,22 +151,22 @@ def _table(
 ) -> pl.LazyFrame:
     """A table of all runs, which is computed when the query reads it."""
 
-    def of_run(run: Run) -> pl.LazyFrame:
-        match name:
-            case "long":
-                return run.table.filter(~IS_FRAME)
-            case "classes" | "turns":
-                make = list_classes if name == "classes" else to_turns
-                return pl.concat(over_partitions(run, lambda part: make(part, convention))).lazy()
-            case "dialogues":
-                return per_dialogue(run, metrics, convention)[0].lazy()
+    def scored(run: Run) -> pl.DataFrame:
         rows, sums = score_run(run, metrics, [], convention)
         warn_of_alternatives(run, sums, convention)
-        return rows.lazy()
+        return rows
+
+    make: Callable[[Run], pl.DataFrame | pl.LazyFrame] = {
+        "long": lambda run: run.table.filter(~IS_FRAME),
+        "classes": lambda run: pl.concat(over_partitions(run, lambda part: list_classes(part, convention))),
+        "turns": lambda run: pl.concat(over_partitions(run, lambda part: to_turns(part, convention))),
+        "dialogues": lambda run: per_dialogue(run, metrics, convention)[0],
+        "scores": scored,
+    }[name]
 
     def of_runs() -> pl.LazyFrame:
         columns = [pl.col(column).cast(dtype) for column, dtype in schema.items()]
-        return pl.concat([of_run(run).with_columns(run=pl.lit(run.name)).select(columns) for run in runs])
+        return pl.concat([make(run).lazy().with_columns(run=pl.lit(run.name)).select(columns) for run in runs])
 
     return of_runs() if name == "long" else pl.defer(lambda: of_runs().collect(), schema=schema)
 

@@ -1,23 +1,41 @@
-"""What the scores of several runs say about metrics: how far each spreads the runs, and how alike their orders are.
+"""What scores of runs say about metrics: how far each spreads the runs, how alike their orders are, and how sure.
 
 Conventions: an order goes from the best run to the worst: the highest score first, or, where a metric counts errors,
 the lowest. Two scores tie if they differ by no more than rounding (`stats.differences.TIE`). Two orders are compared
 over the runs that both metrics have a score for.
+
+What a metric says of a pair of runs is the pair's difference in standard errors of the paired difference
+(z). Shares of pairs are functions of z, averaged over the pairs, and so have the standard deviation of their resamples
+of dialogues, in which the standard errors stay. Intervals and tests of two metrics' difference are by the normal
+distribution, over shared resamples. They are about test sets of as many dialogues as this one.
+
+The share of pairs that are told apart (power) varies the more, the more pairs are close to the level. So its interval
+has the shares that it would have on average if all true differences were so many times the observed ones, for all
+multiples under which it is not among the 2.5 % lowest or highest shares.
+
+A random half of the dialogues orders a pair otherwise than the other half about as often as approximate randomisation
+of whole dialogues finds a difference as large: the swap rate is close to the mean p of the pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from dstbench.analysis.correlate import with_holm
+from dstbench.analysis.dialogue_sums import Paired
 from dstbench.arrays import Floats
+from dstbench.metrics import Metric
 from dstbench.metrics.registry import sign_of
-from dstbench.schema.analysis import RANK_AGREEMENT, REVERSALS, SPREAD
+from dstbench.schema import analysis as schema
+from dstbench.stats import Bootstrap, influences
 from dstbench.stats.differences import TIE
+from dstbench.stats.normal import critical, two_sided
+from dstbench.stats.resampling import scores_of, shuffles
 
 _VALUE: Final = pl.col("value")
 # Orders that resamples agree with less than this on average have no interval.
@@ -25,11 +43,7 @@ _LEAST_STABLE: Final = 0.6
 
 
 def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """How far each metric spreads runs, as rows of `schema.judging.SPREAD` (Kim et al. 2022, Fig 4).
-
-    `scores` has a row per run and metric (null: undefined); `paired_error`, if known, for each metric the mean
-    standard error of two runs' paired difference, over √2.
-    """
+    """How far metrics spread runs (Kim et al. 2022, Fig 4); `paired_error`: the mean one of pairs over √2."""
     # Sorted, so that the order of the runs does not change the last bits of sums.
     value, se = (pl.col(name).drop_nulls().sort() for name in ("value", "se"))
     rows = scores.group_by("metric", "unit", maintain_order=True).agg(
@@ -41,7 +55,7 @@ def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = N
         range=pl.when(several).then(pl.col("highest") - pl.col("lowest")),
         signal_to_noise=pl.when(error > 0).then(pl.col("sd") / error),
     )
-    return SPREAD.conform(shown)
+    return schema.SPREAD.conform(shown)
 
 
 class Orders(NamedTuple):
@@ -52,13 +66,11 @@ class Orders(NamedTuple):
 
 
 class Ranking:
-    """Scores of runs, higher for better ones, the same in resamples (× runs), and the pairs of runs that they order.
+    """Scores of runs, higher for better ones, NaN where undefined, the same in resamples, and the pairs they order."""
 
-    Scores are NaN where undefined. Without resamples, the order is certain.
-    """
-
-    def __init__(self, scores: Floats, resampled: Floats | None = None) -> None:
-        self.scores, self.resampled = scores, scores[np.newaxis] if resampled is None else resampled
+    def __init__(self, scores: Floats, resampled: Floats | None = None, metric: str = "") -> None:
+        self.scores = merit(metric, scores)
+        self.resampled = self.scores[np.newaxis] if resampled is None else merit(metric, resampled)
         self.signs, self.drawn = signs(self.scores), signs(self.resampled)
 
     def among(self, other: Ranking) -> Any:
@@ -72,13 +84,10 @@ class Ranking:
         taus = tau_b(self.drawn[:, pairs], other.drawn[:, pairs])
         lacking = [np.isnan(of.resampled[:, runs]).any(axis=1) for of in (self, other)]
         taus = np.where(lacking[0] | lacking[1], np.nan, taus)
-        low, high = limits_of_order(taus, self.stability(pairs) * other.stability(pairs), level)
+        own, others = (stability(of.signs[pairs], of.drawn[:, pairs]) for of in (self, other))
+        low, high = limits_of_order(taus, own * others, level)
         tau, undefined = float(tau_b(self.signs[pairs], other.signs[pairs])), int(np.isnan(taus).sum())
         return {"runs": int(runs.sum()), "tau": tau, "low": low, "high": high, "undefined": undefined}
-
-    def stability(self, pairs: Any) -> float:
-        """The mean tau-b of resampled orders with the observed one; NaN if undefined."""
-        return stability(self.signs[pairs], self.drawn[:, pairs])
 
 
 def compare_orders(
@@ -87,16 +96,10 @@ def compare_orders(
     level: float = 0.95,
     differences: pl.DataFrame | None = None,
 ) -> Orders:
-    """Kendall's tau-b of the orders of runs by each two metrics, and the pairs of runs that they order differently.
-
-    `scores` has (run, metric, value; null: undefined), `resampled` each metric's scores in resamples (× runs, in the
-    order of `scores`; None: no intervals), `differences` the tests of the runs' differences (None: not tested).
-
-    Source: Kendall 1945 (Biometrika 33:239).
-    """
+    """Kendall's tau-b (1945) of each two metrics' orders of runs, and the pairs of runs that they order differently."""
     table = scores.pivot(on="metric", index="run", values="value").fill_null(np.nan)
     runs, metrics = table["run"].to_list(), table.columns[1:]
-    rankings = [ranking_of(name, table[name].to_numpy(), (resampled or {}).get(name)) for name in metrics]
+    rankings = [Ranking(table[name].to_numpy(), (resampled or {}).get(name), name) for name in metrics]
     pairs = list(combinations(range(len(runs)), 2))
     agreement, reversals = list[dict[str, Any]](), list[dict[str, Any]]()
     for (first, one), (second, other) in combinations(zip(metrics, rankings, strict=True), 2) if pairs else ():
@@ -108,17 +111,14 @@ def compare_orders(
             better, worse = pairs[at][:: int(one.signs[at])]
             gaps = {f"difference_{side}": table[name][better] - table[name][worse] for side, name in names.items()}
             reversals.append({**names, "run": runs[better], "other": runs[worse], **gaps})
-    rows = pl.DataFrame(reversals, schema=REVERSALS.schema)
-    surely = pl.lit(None, pl.Int64)
+    rows = schema.REVERSALS.of(reversals)
+    alike = schema.RANK_AGREEMENT.of(agreement)
     if differences is not None:
         rows = _with_significance(rows, differences)
-        surely = pl.col("significant").sum()
-    counts = rows.group_by("first", "second").agg(surely.alias("reversed_surely"))
-    alike = pl.DataFrame(agreement, schema=RANK_AGREEMENT.schema).drop("reversed_surely").fill_nan(None)
-    alike = alike.join(counts, on=["first", "second"], how="left", maintain_order="left")
-    if differences is not None:
+        counts = rows.group_by("first", "second").agg(reversed_surely=pl.col("significant").sum())
+        alike = alike.drop("reversed_surely").join(counts, on=["first", "second"], how="left", maintain_order="left")
         alike = alike.with_columns(pl.col("reversed_surely").fill_null(0))
-    return Orders(RANK_AGREEMENT.conform(alike), rows)
+    return Orders(schema.RANK_AGREEMENT.conform(alike), rows)
 
 
 def _with_significance(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
@@ -129,12 +129,7 @@ def _with_significance(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl
     for side in ("first", "second"):
         of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
         rows = rows.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
-    return REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
-
-
-def ranking_of(metric: str, scores: Floats, resampled: Floats | None = None) -> Ranking:
-    """The ranking of runs by a metric."""
-    return Ranking(merit(metric, scores), None if resampled is None else merit(metric, resampled))
+    return schema.REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
 
 
 def merit(metric: str, scores: Floats) -> Floats:
@@ -186,3 +181,238 @@ def limits_of_order(
     ends = (float(end) - middle for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
     low, high = ends
     return max(least, middle + min(low, low / stable)), min(1.0, middle + max(high, high / stable))
+
+
+# --- pairs of runs in resamples -------------------------------------------------------------------------------------
+
+# Numbers of dialogues at which orders are compared with that of all dialogues.
+_SIZES: Final = (25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+# The largest number of random halves.
+_HALVES: Final = 1_000
+# The multiples of the observed differences that true ones are taken to be for power's interval, and its resamples.
+_MULTIPLES: Final = np.append(np.arange(0, 2.01, 0.05), (2.5, 3, 4, 6, 10, 100))
+_POWER_RESAMPLES: Final = 1_000
+
+
+class Judged(NamedTuple):
+    """A share of pairs of runs under one metric, and the same in resamples of dialogues."""
+
+    value: float
+    resampled: Floats
+
+    def limits(self, level: float) -> tuple[float | None, float | None]:
+        """The interval by the normal distribution; one-sided where it would pass an end of the scale."""
+        se = float(np.std(self.resampled, ddof=1)) if len(self.resampled) > 1 else 0.0
+        if np.isnan(self.value) or not se > 0:
+            return None, None
+        reach, one_sided = critical(level) * se, critical(2 * level - 1) * se if level > 0.5 else 0.0
+        if self.value - reach < 0:
+            return 0.0, min(1.0, self.value + one_sided)
+        if self.value + reach > 1:
+            return self.value - one_sided, 1.0
+        return self.value - reach, self.value + reach
+
+    def around(self, truth: float) -> Floats:
+        """Values in resamples, if this is the true one."""
+        return self.resampled
+
+
+class Power(NamedTuple):
+    """The share of pairs that a metric tells apart, and the shares under each of `_MULTIPLES`."""
+
+    value: float
+    resampled: Floats  # multiples × resamples
+
+    def limits(self, level: float) -> tuple[float | None, float | None]:
+        """The mean shares of the multiples under which the share is neither too low nor too high."""
+        means = self.resampled.mean(axis=1)
+        ties = np.isclose(self.resampled, self.value)
+        below = ((self.resampled < self.value) & ~ties).mean(axis=1) + ties.mean(axis=1) / 2
+        possible = means[np.minimum(below, 1 - below) > (1 - level) / 2]
+        return (float(possible.min()), float(possible.max())) if len(possible) else (None, None)
+
+    def around(self, truth: float) -> Floats:
+        """Values in resamples, if this is the true one."""
+        values: Floats = self.resampled[np.abs(self.resampled.mean(axis=1) - truth).argmin()]
+        return values
+
+
+class OfPairs(NamedTuple):
+    """The differences of pairs of runs by one metric, in standard errors; positive: the first is better."""
+
+    z: Floats  # pairs; NaN: a score is undefined
+    resampled: Floats  # resamples × pairs
+
+    def share(self, of: Callable[[Floats], Floats], value: float | None = None) -> Judged:
+        """The mean of a function of z over the pairs that have one; its value may be known otherwise.
+
+        Observed differences are larger than true ones by chance (z² by 1, on average), and those of resamples once
+        more. So resamples are made around differences that are smaller by as much.
+        """
+        z = self.z[~np.isnan(self.z)]
+        if not len(z):
+            return Judged(np.nan, np.zeros(0))
+        size = float(np.mean(z[np.isfinite(z)] ** 2)) if np.isfinite(z).any() else np.inf
+        shrunk = self._around((1 - 1 / size) ** 0.5 if size > 1 else 0.0)
+        return Judged(float(of(z).mean()) if value is None else value, of(shrunk).mean(axis=1))
+
+    def power(self, value: float, level: float) -> Power:
+        """The share of pairs that are told apart at a level; of all of them, its value is known."""
+        few = self._replace(resampled=self.resampled[:_POWER_RESAMPLES])
+        reach = critical(level)
+        return Power(value, np.stack([(np.abs(few._around(times)) > reach).mean(axis=1) for times in _MULTIPLES]))
+
+    def _around(self, times: float) -> Floats:
+        """Resamples (× pairs that have z) if the true differences are so many times the observed ones."""
+        defined = ~np.isnan(self.z)
+        z = np.where(np.isfinite(self.z), self.z, 0)[defined]
+        return self.resampled[:, defined] + (times - 1) * z
+
+
+def of_pairs(paired: Paired, metric: Metric, bootstrap: Bootstrap) -> OfPairs:
+    """The differences of all pairs of runs, in the order of `itertools.combinations`."""
+    score = paired.score(metric)
+    of_dialogues = influences(score, paired.sums)
+    first, second = np.triu_indices(len(paired.runs), 1)
+    se = np.sqrt(((of_dialogues[first] - of_dialogues[second]) ** 2).sum(axis=1))
+
+    def z(scores: Floats) -> Floats:
+        gaps = merit(str(metric), scores[..., first] - scores[..., second])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(gaps == 0, 0.0, gaps / se))
+
+    return OfPairs(z(scores_of(score, bootstrap.whole)), np.nan_to_num(z(scores_of(score, bootstrap.resampled))))
+
+
+# --- halves -----------------------------------------------------------------------------------------------------------
+
+
+def swap_share(z: Floats) -> Floats:
+    """How often two random halves of the dialogues order a pair with this z otherwise."""
+    return 2 * _normal(-np.abs(z))
+
+
+def split_halves(
+    paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
+    """Swap rate (Buckley & Voorhees 2000) and tau of random halves (`RELIABILITY`), and the swap rates."""
+    if len(paired.runs) < 2:
+        return schema.RELIABILITY.empty(), {}
+    dialogues = paired.sums.shape[1]
+    halves = _sampled(paired, [dialogues // 2], min(draws, _HALVES), seed, rest=True)
+    rows, judged = list[dict[str, Any]](), dict[str, Judged]()
+    for metric in paired.metrics:
+        one, other = (signs(scores_of(paired.score(metric), sums)) for sums in halves)
+        name, swaps, tau = str(metric), _swaps(one, other), tau_b(one, other)
+        judged[name] = pairs[name].share(swap_share, swaps)
+        low, high = judged[name].limits(level)
+        of_halves = float(np.nanmean(tau)) if not np.isnan(tau).all() else np.nan
+        rows.append({
+            "metric": name, "pairs": int((~np.isnan(pairs[name].z)).sum()), "swap_rate": swaps,
+            "low": low, "high": high, "level": level, "tau_halves": of_halves,
+            "tau_full": 2 * of_halves / (1 + of_halves) if of_halves > 0 else np.nan,
+            "halves": len(tau),
+        })  # fmt: skip
+    return schema.RELIABILITY.of(rows), judged
+
+
+def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
+    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.analysis.SAMPLE_SIZES`."""
+    if len(paired.runs) < 2:
+        return schema.SAMPLE_SIZES.empty()
+    dialogues = paired.sums.shape[1]
+    sizes = [size for size in _SIZES if size < dialogues]
+    samples = _sampled(paired, sizes, min(draws, _HALVES), seed)
+    rows: list[dict[str, Any]] = []
+    for metric in paired.metrics:
+        score = paired.score(metric)
+        whole = signs(scores_of(score, paired.sums.sum(axis=1)))
+        for size, sums in zip(sizes, samples, strict=True):
+            alike = 1 - _swaps(signs(scores_of(score, sums)), whole)
+            rows.append({"metric": str(metric), "dialogues": size, "alike": alike})
+    return schema.SAMPLE_SIZES.of(rows)
+
+
+def _sampled(paired: Paired, sizes: Sequence[int], draws: int, seed: int, *, rest: bool = False) -> list[Floats]:
+    """The sums of the first dialogues of random orders, for each size; `rest`: and of those after the last size."""
+    runs, dialogues, statistics = paired.sums.shape
+    columns = np.ascontiguousarray(paired.sums.transpose(1, 0, 2)).reshape(dialogues, runs * statistics)
+    totals: list[list[Floats]] = [[] for _ in sizes]
+    for places in shuffles(dialogues, draws, seed):
+        for of_size, size in zip(totals, sizes, strict=True):
+            of_size.append((places < size).astype(np.float64) @ columns)
+    sums = [np.concatenate(of_size).reshape(-1, runs, statistics) for of_size in totals]
+    return [*sums, paired.sums.sum(axis=1) - sums[-1]] if rest else sums
+
+
+def _swaps(one: Any, other: Any) -> float:
+    """The share of pairs in opposite orders; a pair that is tied in one of them counts half."""
+    return float((1 - one.astype(np.float64) * other).mean() / 2) if one.size else np.nan
+
+
+# --- a known order ----------------------------------------------------------------------------------------------------
+
+
+def validity(
+    rankings: Mapping[str, Ranking],
+    pairs: Mapping[str, OfPairs],
+    differences: pl.DataFrame,
+    known_order: pl.DataFrame,
+    level: float,
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
+    """How metrics order runs of a known order (`VALIDITY`), and each one's soft accuracy."""
+    order = Ranking(known_order["number"].to_numpy())
+    along = known_order["along"].first()
+    rows, soft = list[dict[str, Any]](), dict[str, Judged]()
+    for metric, ranking in rankings.items() if known_order.height else ():
+        p = differences.filter(metric=metric)["p"].fill_null(1).to_numpy()
+        ordered = (order.signs != 0) & ~np.isnan(pairs[metric].z)
+        in_order, drawn = (of[..., ordered] * order.signs[ordered] for of in (ranking.signs, ranking.drawn))
+        one_sided = np.where(in_order < 0, 1 - p[ordered] / 2, p[ordered] / 2)
+        z = OfPairs(*(of[..., ordered] * order.signs[ordered] for of in pairs[metric]))
+        soft[metric] = z.share(_normal, float(1 - one_sided.mean()) if ordered.any() else None)
+        agreement = ranking.agreement(order, level)
+        about = {"metric": metric, "along": along, "runs": agreement["runs"], "pairs": int(ordered.sum())}
+        both = pairs_among(ranking.among(order))
+        stable = stability(ranking.signs[both], ranking.drawn[:, both])
+        d, accuracy = (drawn, in_order), (drawn > 0, in_order > 0)
+        measures = {
+            "tau": (agreement["tau"], agreement["low"], agreement["high"]),
+            "somers_d": (_mean(d[1]), *limits_of_order(_mean(d[0]), stable, level)),
+            "accuracy": (_mean(accuracy[1]), *limits_of_order(_mean(accuracy[0]), stable, level, 0)),
+            "soft_accuracy": (soft[metric].value, *soft[metric].limits(level)),
+        }
+        for measure, (value, low, high) in measures.items():
+            rows.append({**about, "measure": measure, "value": float(value), "low": low, "high": high, "level": level})
+    return schema.VALIDITY.of(rows), soft
+
+
+def _mean(values: Any) -> Any:
+    return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
+
+
+# --- two metrics ------------------------------------------------------------------------------------------------------
+
+
+def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -> pl.DataFrame:
+    """The difference of each two metrics in a measure, as rows of `schema.analysis.CONTESTS`; p adjusted by Holm."""
+    rows: list[dict[str, Any]] = []
+    for first, second in combinations(judged, 2):
+        one, other = judged[first], judged[second]
+        difference = one.value - other.value
+        row = {"measure": measure, "first": first, "second": second, "difference": difference, "level": level}
+        if len(one.resampled) == len(other.resampled) > 1 and not np.isnan(difference):
+            both = (one.value + other.value) / 2
+            se = float(np.std(one.around(both) - other.around(both), ddof=1))
+            row["p"] = 1.0 if abs(difference) < 1e-12 else None
+            if se > 0:
+                reach = critical(level) * se
+                row |= {"low": difference - reach, "high": difference + reach, "p": two_sided(difference / se, None)}
+        rows.append(row)
+    return with_holm(schema.CONTESTS.of(rows))
+
+
+def _normal(z: Floats) -> Floats:
+    from scipy.special import ndtr  # not before: it takes time to import
+
+    return np.asarray(ndtr(z))

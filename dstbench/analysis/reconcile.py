@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import reduce
+from dataclasses import dataclass, field, fields, replace
+from functools import partial, reduce
 from itertools import combinations, islice, product
-from typing import Any, Final, Literal, TypeAlias, Unpack, get_args, get_origin
+from operator import or_
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack, get_args, get_origin
 
 import polars as pl
 
@@ -23,7 +24,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run, in_memory
-from dstbench.schema.analysis import RECONCILED_CHOICES, RECONCILED_SETS, RECONCILED_STEPS, RECONCILED_TRIED
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import values_of
@@ -84,8 +85,7 @@ class Reconciliation(Record):
     profiles: pl.DataFrame
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(NamedTuple):
     """One difference from the convention, or from how the run is read."""
 
     about: str  # of two choices about the same, only one is in a set
@@ -141,14 +141,13 @@ def reconcile(
     runs = open_under(convention, data, **reading)
     if len(runs) > 1:
         raise UsageError(f"{len(runs)} runs, and a published score is of one", hint="name one of them")
-    others: dict[str, Reading] = {f"gold {name}": {"gold": gold} for name, gold in (other_golds or {}).items()}
+    others = {f"gold {name}": Reading(gold=gold) for name, gold in (other_golds or {}).items()}
     if runs[0].meta["coverage"].get("missing_turns"):
-        others |= {f"missing {how}": {"missing": how} for how in get_args(Missing) if how != runs[0].meta["missing"]}
+        ways = [how for how in get_args(Missing) if how != runs[0].meta["missing"]]
+        others |= {f"missing {how}": Reading(missing=how) for how in ways}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DstbenchWarning)  # what a set leaves out is what is asked
-        scored = _Scored(
-            runs[0], targets, convention, lambda how: open_under(convention, data, **(reading | how)), others
-        )
+        scored = _Scored(runs[0], data, reading, targets, convention, others)
         before = scored.of(())
         if before is None:
             raise UsageError("its score is undefined, or it cannot be scored", hint="`dstbench score` says why")
@@ -161,16 +160,16 @@ def reconcile(
         by_change = sorted(changes, key=lambda choice: -changes[choice])
         profiles = sweep(runs, metrics=[one.metric for one in targets], labels=labels, target=str(target))
         agreeing = profiles.filter("agrees_with_all")["profile"].unique(maintain_order=True)
-        theirs = [_of_profile(with_tables(name, labels, None), convention, by_change, scored) for name in agreeing]
+        theirs = (_of_profile(with_tables(name, labels, None), by_change, scored) for name in agreeing)
         published = [*dict.fromkeys(theirs)]
         sets, tried = _search([one for one in by_change if changes[one]], published, scored, most)
     value, steps = pl.col("value"), [sets[0][:size] for size in range(len(sets[0]) + 1)]
     alone = scored.table([(), *((choice,) for choice in by_change)])
     return Reconciliation(
-        RECONCILED_STEPS.conform(scored.table(steps).with_columns(change=value.diff().over("metric"))),
-        RECONCILED_SETS.conform(scored.table(sets)),
+        schema.RECONCILED_STEPS.conform(scored.table(steps).with_columns(change=value.diff().over("metric"))),
+        schema.RECONCILED_SETS.conform(scored.table(sets)),
         tried,
-        RECONCILED_CHOICES.conform(
+        schema.RECONCILED_CHOICES.conform(
             alone.with_columns(change=value - value.first().over("metric")).filter(pl.col("step") > 0)
         ),
         profiles,
@@ -194,10 +193,10 @@ def _choices(
                     yield Choice(name, f"{text} only", "gold's other slots are left out", leaving_out)
     for step, (meaning, _) in STEPS.items():
         has = step in convention.gold_steps or step in convention.pred_steps
-        both = _toggling(step, "gold_steps", "pred_steps")
-        yield Choice(f"step {step}", f"no {step}" if has else step, meaning, both)
+        yield Choice(f"step {step}", f"no {step}" if has else step, meaning, partial(_toggled, step))
         if step in _GOLD_ONLY and not has:
-            yield Choice(f"step {step}", f"{step} of gold", meaning, _toggling(step, "gold_steps"))
+            of_gold = partial(_toggled, step, sides=("gold_steps",))
+            yield Choice(f"step {step}", f"{step} of gold", meaning, of_gold)
     steps = {(one.gold_steps, one.pred_steps): name for name, one in reversed(PROFILES.items())}
     for (gold, pred), name in steps.items():
         if len({*gold, *pred}) > 1 and (gold, pred) != (convention.gold_steps, convention.pred_steps):
@@ -218,25 +217,19 @@ def _setting(**values: Any) -> Callable[[Convention], Convention]:
     return lambda convention: replace(convention, **values)
 
 
-def _toggling(step: str, *sides: str) -> Callable[[Convention], Convention]:
-    """Adds a step at the end of the steps of some sides, or takes it out."""
-
-    def toggled(convention: Convention) -> Convention:
-        changed: dict[str, Any] = {}
-        for side in sides:
-            steps = getattr(convention, side)
-            changed[side] = tuple(own for own in steps if own != step) if step in steps else (*steps, step)
-        return replace(convention, **changed)
-
-    return toggled
+def _toggled(step: str, convention: Convention, sides: Sequence[str] = ("gold_steps", "pred_steps")) -> Convention:
+    """The convention with a step more at the end of the steps of some sides, or without it."""
+    steps = {side: tuple(own for own in getattr(convention, side) if own != step) for side in sides}
+    more = {side: (*left, step) for side, left in steps.items() if left == getattr(convention, side)}
+    return replace(convention, **steps | more)  # type: ignore[arg-type]
 
 
-def _of_profile(to: Convention, convention: Convention, by_change: Sequence[Choice], scored: _Scored) -> _Set:
+def _of_profile(to: Convention, by_change: Sequence[Choice], scored: _Scored) -> _Set:
     """The choices of a published convention that it needs to reach the published scores; none if they do not."""
     chosen: dict[str, Choice] = {}
     for choice in by_change:
-        changed = choice.apply(convention)
-        new = [name for name in _NAMES if getattr(changed, name) != getattr(convention, name)]
+        changed = choice.apply(scored.convention)
+        new = [name for name in _NAMES if getattr(changed, name) != getattr(scored.convention, name)]
         if new and all(getattr(changed, name) == getattr(to, name) for name in new):
             chosen.setdefault(new[0], choice)
     needed = tuple(chosen.values())
@@ -246,27 +239,25 @@ def _of_profile(to: Convention, convention: Convention, by_change: Sequence[Choi
     return tuple(sorted(needed, key=by_change.index)) if scored.off(needed) <= 1 else ()
 
 
+@dataclass(frozen=True)
 class _Scored:
     """The scores of a run under sets of choices, each computed once."""
 
-    def __init__(
-        self,
-        run: Run,
-        targets: Sequence[Target],
-        convention: Convention,
-        opened: Callable[[Reading], list[Run]],
-        others: Mapping[str, Reading],
-    ) -> None:
-        self.targets, self._run, self._convention, self._opened, self._others = targets, run, convention, opened, others
-        self._runs: dict[tuple[frozenset[str], str], Run] = {}
-        self._values: dict[tuple[Any, ...], tuple[float | None, ...]] = {}
+    run: Run
+    data: Data
+    reading: Reading
+    targets: Sequence[Target]
+    convention: Convention
+    others: Mapping[str, Reading]  # other ways to open the run, by the names of choices
+    _runs: dict[tuple[frozenset[str], str], Run] = field(default_factory=dict)
+    _values: dict[tuple[Any, ...], tuple[float | None, ...]] = field(default_factory=dict)
 
     def of(self, choices: _Set, also: Sequence[str] = ()) -> tuple[float, ...] | None:
         """The scores of the targets' metrics and others; None: one is undefined, or the choices do not suit the run."""
         metrics = parse_all([*dict.fromkeys([*(one.metric for one in self.targets), *also])])
         ordered = sorted(choices, key=lambda choice: choice.about != "steps")  # single steps are added to these
         try:
-            convention = reduce(lambda before, choice: choice.apply(before), ordered, self._convention)
+            convention = reduce(lambda before, choice: choice.apply(before), ordered, self.convention)
             rows = frozenset(choice.name for choice in choices if choice.reading)
             key = rows, what_counts(convention, metrics), *metrics
             if key not in self._values:
@@ -291,8 +282,8 @@ class _Scored:
         """The run under a naming of booking slots, perhaps with other gold, and without some of its rows."""
         key = rows, convention.booking
         if key not in self._runs:
-            how = reduce(lambda before, name: before | self._others.get(name, {}), rows, Reading())
-            (run,) = self._opened(how) if how else [self._run]
+            ways = [self.others[name] for name in rows if name in self.others]
+            (run,) = open_under(self.convention, self.data, **reduce(or_, ways, self.reading)) if ways else [self.run]
             if kept := [_ROWS[name][1] for name in sorted(rows) if name in _ROWS]:
                 run = in_memory(run.name, run.read().filter(*kept), run.meta)
             self._runs[key] = named_under(convention, run)
@@ -303,10 +294,8 @@ class _Scored:
         rows = list[dict[str, Any]]()
         for step, choices in enumerate(sets):
             about = {"step": step, "choices": _name(choices), "size": len(choices), "reaches": self.off(choices) <= 1}
-            about |= {
-                name: getattr(choices[-1], at) if choices else ""
-                for name, at in {"choice": "name", "meaning": "meaning"}.items()
-            }
+            _, choice, meaning, *_ = choices[-1] if choices else Choice("", "", "")
+            about |= {"choice": choice, "meaning": meaning}
             for one, value in zip(self.targets, self.of(choices) or [None] * len(self.targets), strict=True):
                 off = None if value is None else value - one.published
                 rows.append({**about, "metric": one.metric, "target": one.target, "value": value, "off": off})
@@ -316,12 +305,7 @@ class _Scored:
 def _search(
     moving: Sequence[Choice], published: Collection[_Set], scored: _Scored, most: int
 ) -> tuple[list[_Set], pl.DataFrame]:
-    """The sets of the smallest number of choices that reaches the published scores, or else the nearest ones.
-
-    `moving` are the choices that move a score. Of those that give the same scores, the first is combined with others,
-    and where it reaches the published scores, the rest are tried in its place. The sets of published conventions that
-    reach the scores (`published`) may be larger than `most`.
-    """
+    """The smallest sets of choices that reach the published scores, or the nearest; `published` may be larger."""
     alike: dict[tuple[float, ...] | None, list[Choice]] = {}
     for choice in moving:
         alike.setdefault(scored.of((choice,), also=_TELL_APART), []).append(choice)
@@ -353,7 +337,7 @@ def _search(
         if reached:
             break
     ordered = reached or [choices for _, choices in sorted(nearest, key=lambda pair: pair[0])]
-    return ordered, pl.DataFrame(rows, schema=RECONCILED_TRIED.schema, orient="row")
+    return ordered, schema.RECONCILED_TRIED.of(rows)
 
 
 def _by_chance(sets: Collection[_Set], scored: _Scored) -> float:

@@ -20,14 +20,14 @@ uncertainty of the draws too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 
 import polars as pl
 
-from dstbench.analysis.error_injection import KINDS, Injected, inject
+from dstbench.analysis.error_injection import KINDS, inject
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import DstbenchError, UsageError, check_known, warn
@@ -36,20 +36,13 @@ from dstbench.metrics.registry import says_all
 from dstbench.readers.states import States
 from dstbench.runs.open import Data, gold_run, load, named_parts, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.schema.analysis import (
-    ERROR_COSTS,
-    ERROR_KINDS,
-    OWN_ERROR_COSTS,
-    OWN_ERROR_KINDS,
-    OWN_POSITION_BIAS,
-    POSITION_BIAS,
-)
+from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.sums import resolve
 from dstbench.stats.differences import TIE
-from dstbench.stats.influence import mean_over_clusters, slope_within_clusters
+from dstbench.stats.influence import ClusterRatio, mean_over_clusters, slope_within_clusters
 from dstbench.stats.normal import check_level
 from dstbench.typing import Missing
 
@@ -166,8 +159,14 @@ def sensitivity(
 
     def figures(predicted: Run, *, mended: bool = False) -> tuple[pl.DataFrame, ...]:
         injected = inject(predicted, chosen, chosen_kinds, convention, mended=mended, sample=sample, seed=seed)
-        counts = _counts(injected, chosen_kinds).with_columns(sample=pl.lit(sample), seed=pl.lit(sample and seed))
-        return *_costs(injected, chosen_kinds, list(map(str, chosen)), bins, level), counts
+        of_dialogues = injected.errors.group_by("kind", "number").agg(pl.col("of", "drawn").first())
+        sums = of_dialogues.group_by("kind").agg(possible=pl.col("of").sum(), errors=pl.col("drawn").sum())
+        counts = pl.DataFrame({"kind": chosen_kinds}).join(sums, on="kind", how="left", maintain_order="left")
+        about = {"changes": injected.changes, "single": injected.single, "sample": sample, "seed": sample and seed}
+        counts = counts.with_columns(
+            pl.col("possible", "errors").fill_null(0), **{k: pl.lit(v) for k, v in about.items()}
+        )
+        return *_costs(injected.errors, chosen_kinds, list(map(str, chosen)), bins, level), counts
 
     costs, bias, errors = figures(run)
     _check(run.name, errors, bias)
@@ -175,24 +174,24 @@ def sensitivity(
     of_ways = [] if predicted is None else [(way, figures(predicted, mended=way == "mended")) for way in WAYS]
     own_costs, own_bias, own_errors = (
         pl.concat([table.empty(), *(table.conform(of[at].with_columns(way=pl.lit(way))) for way, of in of_ways)])
-        for at, table in enumerate((OWN_ERROR_COSTS, OWN_POSITION_BIAS, OWN_ERROR_KINDS))
+        for at, table in enumerate((schema.OWN_ERROR_COSTS, schema.OWN_POSITION_BIAS, schema.OWN_ERROR_KINDS))
     )
     by_dialogue = pl.col("signature").str.replace("|by:run|", "|by:dialogue|", literal=True)
     return Sensitivity(
         own_costs,
         own_bias,
         own_errors,
-        ERROR_COSTS.conform(costs),
-        POSITION_BIAS.conform(bias),
-        ERROR_KINDS.conform(errors),
+        schema.ERROR_COSTS.conform(costs),
+        schema.POSITION_BIAS.conform(bias),
+        schema.ERROR_KINDS.conform(errors),
         rows.select("run", "metric", "unit", by_dialogue),
     )
 
 
 def _kinds(kinds: str | Sequence[str] | None) -> list[str]:
     """The kinds, in the order of `KINDS`."""
-    names = list(KINDS) if kinds is None else kinds.split(",") if isinstance(kinds, str) else list(kinds)
-    names = [name.strip() for part in names for name in part.split(",")]
+    texts = KINDS if kinds is None else [kinds] if isinstance(kinds, str) else kinds
+    names = [name.strip() for part in texts for name in part.split(",")]
     if not names:
         raise UsageError("no kind of error is asked for", hint=f"some of {', '.join(KINDS)}; None: all")
     check_known(names, KINDS, "there is no kind of error {!r}")
@@ -205,14 +204,11 @@ def _predicted(
     """The run with its own predictions; None: the data hold none."""
     ((name, item),) = named_parts(data)
     loaded = item if gold is not None else load(name, item, split=split)
-    if gold is None and isinstance(loaded, States) and not _has_both(loaded):
+    lacks = isinstance(loaded, States) and (None in (loaded.gold, loaded.pred) or loaded.either or loaded.only)
+    if gold is None and lacks:
         return None
     (run,) = open_under(convention, {name: loaded}, gold=gold, split=split, missing=missing)
     return None if run.meta.get("only") else run
-
-
-def _has_both(states: States) -> bool:
-    return states.gold is not None and states.pred is not None and not states.either and not states.only
 
 
 def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
@@ -220,16 +216,20 @@ def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _costs(
-    injected: Injected, kinds: Sequence[str], metrics: Sequence[str], bins: int, level: float
+    errors: pl.DataFrame, kinds: Sequence[str], metrics: Sequence[str], bins: int, level: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The columns of `ERROR_COSTS`; those of `POSITION_BIAS`, with `slopes`, the number of dialogues that have one."""
     place, last, of, drawn = pl.col("place"), pl.col("turns") - 1, pl.col("of"), pl.col("drawn")
-    errors = injected.errors.with_columns(
+    errors = errors.with_columns(
         position=place / last,
         bin=((place * bins - 1) // last).clip(0),
         weight=of / drawn,
         weight_of_slope=(of - 1) / (drawn - 1).clip(1),
     )
+
+    def over(ratio: Callable[..., ClusterRatio], errors: pl.DataFrame, *columns: str) -> ClusterRatio:
+        return ratio(*(errors[name].to_numpy() for name in ("number", *columns)), level)
+
     costs, bias = list[dict[str, Any]](), list[dict[str, Any]]()
     for kind, metric in product(kinds, metrics):
         of_kind = errors.filter(kind=kind).with_columns(loss=metric)
@@ -237,29 +237,16 @@ def _costs(
         about = {"kind": kind, "metric": metric, "level": level}
         for at in range(bins):
             in_bin = defined.filter(bin=at)
-            mean = mean_over_clusters(*_arguments(in_bin, level, "loss", "weight"))
+            mean = over(mean_over_clusters, in_bin, "loss", "weight")
             ends = {"bin": at, "start": at / bins, "end": (at + 1) / bins, "low": mean.low, "high": mean.high}
             costs.append(about | ends | {"loss": mean.value, "errors": in_bin.height, "dialogues": mean.clusters})
-        mean, blind = (mean_over_clusters(*_arguments(defined, level, y, "weight")) for y in ("loss", "is_blind"))
-        slope = slope_within_clusters(*_arguments(defined, level, "position", "loss", "weight_of_slope"))
+        mean, blind = (over(mean_over_clusters, defined, y, "weight") for y in ("loss", "is_blind"))
+        slope = over(slope_within_clusters, defined, "position", "loss", "weight_of_slope")
         about |= {"errors": defined.height, "dialogues": mean.clusters, "undefined": of_kind.height - defined.height}
         about |= {"loss": mean.value, "blind": blind.value, "slopes": slope.clusters}
         bias.append(about | {"bias": slope.value, "low": slope.low, "high": slope.high})
     relative = pl.when(pl.col("loss") != 0).then(pl.col("bias") / pl.col("loss"))
     return pl.DataFrame(costs).fill_nan(None), pl.DataFrame(bias).fill_nan(None).with_columns(relative=relative)
-
-
-def _arguments(errors: pl.DataFrame, level: float, *columns: str) -> list[Any]:
-    return [*(errors[name].to_numpy() for name in ("number", *columns)), level]
-
-
-def _counts(injected: Injected, kinds: Sequence[str]) -> pl.DataFrame:
-    """The columns of `ERROR_KINDS`, but for `sample` and `seed`."""
-    of_dialogues = injected.errors.group_by("kind", "number").agg(pl.col("of", "drawn").first())
-    sums = of_dialogues.group_by("kind").agg(possible=pl.col("of").sum(), errors=pl.col("drawn").sum())
-    counts = pl.DataFrame({"kind": kinds}).join(sums, on="kind", how="left", maintain_order="left")
-    counted = pl.col("possible", "errors").fill_null(0)
-    return counts.with_columns(counted, changes=pl.lit(injected.changes), single=pl.lit(injected.single))
 
 
 def _check(name: str, errors: pl.DataFrame, bias: pl.DataFrame) -> None:
@@ -268,11 +255,8 @@ def _check(name: str, errors: pl.DataFrame, bias: pl.DataFrame) -> None:
     if not changes:
         raise DstbenchError("gold sets no slot that the convention scores, so there is no error to make", file=name)
     if changes == single:
-        raise DstbenchError(
-            "each dialogue has one turn, so no error is earlier or later than another",
-            file=name,
-            hint="gold needs dialogues of several turns",
-        )
+        what = "each dialogue has one turn, so no error is earlier or later than another"
+        raise DstbenchError(what, file=name, hint="gold needs dialogues of several turns")
     never = [f"{kind} ({_NEVER[kind]})" for kind in errors.filter(errors=0)["kind"]]
     none_of = f"no change of gold can have the error {', '.join(never)}"
     if len(never) == errors.height:

@@ -86,7 +86,7 @@ def sweep(
                 rows.append((run.name, this.profile, *score, changed, sign(metric.settings(), this.settings)))
     if not rows:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
-    table = pl.DataFrame(rows, schema=SWEEP.schema, orient="row")
+    table = SWEEP.of(rows)
     return _compared(table, targets) if targets else table
 
 
@@ -101,10 +101,7 @@ class _Scored(NamedTuple):
 def _of_run(
     run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]
 ) -> tuple[list[_Scored], dict[str, list[str]]]:
-    """The run under each profile that suits it, from the highest value of the first metric to the lowest.
-
-    Also the names of the other profiles, by the reason why they do not suit.
-    """
+    """The run under each profile, from the highest first metric down, and the others, by why they do not suit."""
     scores, scored, left_out = dict[Convention, Whole](), list[_Scored](), dict[str, list[str]]()
     slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
     for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
@@ -146,13 +143,11 @@ def parse_targets(text: str | None, metrics: list[Metric]) -> tuple[list[Metric]
     for part in re.split(r",(?=\s*[^\W\d])", text):  # a comma before a digit is a decimal comma
         notation, _, score = part.rpartition("=")
         (metric,) = parse_all(notation) if notation.strip() else metrics[:1]
-        if str(metric) in [target.metric for target in targets]:
-            raise UsageError(
-                f"target {text!r} has several scores of {metric}", hint="one of each metric: jga=24.0,sa=91.2"
-            )
-        if metric not in metrics:
-            metrics.append(metric)
         targets.append(_parse_score(metric, score.strip()))
+        if len({target.metric for target in targets}) < len(targets):
+            what = f"target {text!r} has several scores of {metric}"
+            raise UsageError(what, hint="one of each metric: jga=24.0,sa=91.2")
+        metrics += [metric] if metric not in metrics else []
     return metrics, targets
 
 
@@ -160,9 +155,8 @@ def _parse_score(metric: Metric, text: str) -> Target:
     """A score is in percent if it has a percent sign; without one, if it is above 1 or has no decimals."""
     number = re.fullmatch(r"(\d{0,12})(?:[.,](\d{1,12}))?(\s*%)?", text)
     if number is None or not (number[1] or number[2]):
-        raise UsageError(
-            f"target {text!r} is not a score", hint="as it is printed: 92.15, or of each metric: jga=24.0,sa=91.2"
-        )
+        hint = "as it is printed: 92.15, or of each metric: jga=24.0,sa=91.2"
+        raise UsageError(f"target {text!r} is not a score", hint=hint)
     decimals, value = len(number[2] or ""), float(f"{number[1] or 0}.{number[2] or 0}")
     is_fraction = not number[3] and (metric.is_count or (decimals > 0 and value <= 1))
     scale = 1 if is_fraction else 100

@@ -15,7 +15,7 @@ from typing import Final, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.associations import (
+from dstbench.analysis.correlate import (
     CONTROLS,
     GIVEN,
     POOLED,
@@ -129,8 +129,7 @@ def traits(
         raise UsageError(f"protocol={protocol!r} is none of {', '.join(PROTOCOLS)}")
     check_level(level)
     default, default_to, default_nu = PROTOCOLS[protocol]
-    to, nu = to or default_to, nu or default_nu
-    metrics = default if metrics is None else metrics
+    to, nu, metrics = to or default_to, nu or default_nu, default if metrics is None else metrics
     for name, value, choices in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
         if value not in get_args(choices):
             raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choices))}")
@@ -145,21 +144,20 @@ def traits(
     tables, signatures = zip(*(per_dialogue(run, chosen, convention) for run in runs), strict=True)
     dialogues = pl.concat(tables)
     scores, both = [str(metric) for metric in chosen], [f"to_{to}", f"nu_{nu}"]
-    rows_taken = "released" if protocol == "released" else "complete"
-    controlled: list[Rows] = []
+    rows_taken, partial = "released" if protocol == "released" else "complete", list[Rows]()
     if protocol == "released":
         correlated = [_as_released(runs[0].name if len(runs) == 1 else POOLED, dialogues, both, scores[:2])]
     else:
         whole = [(run.name, table.drop_nulls([*both, *scores])) for run, table in zip(runs, tables, strict=True)]
         controlled = with_pooled(whole, [*both, *scores, *CONTROLS], taken=rows_taken)
         correlated = [rows._replace(columns={v: rows.columns[v] for v in (*both, *scores)}) for rows in controlled]
+        partial = [given(rows, [*both, *scores], CONTROLS)._replace(taken=GIVEN) for rows in controlled]
 
     def compare(columns: Sequence[Rows]) -> list[Compared]:
         pairs = [((t, a), (t, b)) for t in both for a, b in pairwise(scores[:2])]
         return [compare_correlations(rows, rows, pair, level) for pair in pairs for rows in columns]
 
-    partial = [given(rows, [*both, *scores], CONTROLS)._replace(taken=GIVEN) for rows in controlled]
-    pairs_given = pl.concat([pl.DataFrame(schema=CORRELATIONS.schema),
+    pairs_given = pl.concat([CORRELATIONS.empty(),
                              *(correlations(rows, level) for rows in partial)])  # fmt: skip
     return Traits(
         dialogues,
@@ -196,7 +194,7 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
     """Mean scores by bins of a trait, with empty bins."""
     low, high = _BOUNDS.get(trait) or dialogues.select(pl.col(trait).min(), pl.col(trait).max().alias("high")).row(0)
     if low is None:  # nowhere defined
-        return pl.DataFrame(schema=TRAIT_BINS.schema)
+        return TRAIT_BINS.empty()
     count = _BINS if high > low else 1
     edges = low + (np.arange(count + 1) / count) ** (2 if trait in ROOT else 1) * (high - low)
     bins = pl.DataFrame({"low": edges[:-1], "high": edges[1:]}).with_row_index("bin")
@@ -215,7 +213,7 @@ def _binned(dialogues: pl.DataFrame, trait: str, scores: Sequence[str]) -> pl.Da
 
 def _disagreements(dialogues: pl.DataFrame, pair: Sequence[str], most: int) -> pl.DataFrame:
     """The dialogues on which two metrics differ most, in each direction; ties are ordered by dialogue, then run."""
-    lists = [pl.DataFrame(schema=DISAGREEMENTS.schema)]
+    lists = [DISAGREEMENTS.empty()]
     for higher, lower in [pair, pair[::-1]] if pair else []:
         difference = pl.col(higher) - pl.col(lower)
         gaps = dialogues.select("run", "dialogue", "turns", "mistakes", high=higher, low=lower, difference=difference)

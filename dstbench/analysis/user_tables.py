@@ -27,10 +27,7 @@ _TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
 class UserTable(NamedTuple):
-    """The rows of a user's table that have a number: (at: what messages call the row, as in ``line 2``; keys; number).
-
-    Keys are texts without spaces around them (turns: whole numbers), each combination once.
-    """
+    """The rows with a number: (at: what messages call the row; keys, each combination once; the number)."""
 
     name: str  # what messages call the table
     rows: pl.DataFrame
@@ -81,8 +78,12 @@ def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[s
     name = str(table) if is_path else what
     if is_path:
         rows, place, first = read_table(File(name), columns=(), numbers=("turn", needed[-1]))
+    elif isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__"):
+        rows, place, first = FileTable(
+            table.collect() if isinstance(table, pl.LazyFrame) else pl.DataFrame(table), "row", 1
+        )
     else:
-        rows, place, first = FileTable(_frame(table, what), "row", 1)
+        raise UsageError(f"{type(table).__name__} holds no {what}", hint="give a path or a frame")
     columns = [column.removesuffix(_SECOND).strip() for column in rows.columns]
     for column in (*others, *needed):
         if columns.count(column) > 1:
@@ -104,14 +105,6 @@ def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[s
         texts.append(value.cast(pl.String).str.strip_chars().fill_null(""))
     at = pl.format(f"{place} {{}}", pl.int_range(first, pl.len() + first)).alias("at")
     return UserTable(name, rows.select(at, *texts))
-
-
-def _frame(frame: Any, what: str) -> pl.DataFrame:
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    if not hasattr(frame, "__arrow_c_stream__"):
-        raise UsageError(f"{type(frame).__name__} holds no {what}", hint="give a path or a frame")
-    return frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
 
 
 def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = None) -> pl.DataFrame:
@@ -136,10 +129,7 @@ def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = 
 
 
 def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """What the number is called along which runs are ordered, such as the share of the training data, and each run's.
-
-    They are read from the runs' names (``t5_0.05``, ``t5-220M``, ``bert_10%``), or from a table (``share=FILE``).
-    """
+    """What orders runs, and each run's number: in its name (``t5_0.05``), or in a table (``share=FILE``)."""
     along, _, file = along.partition("=")
     if along in (*SCORES.columns, "exact", ""):
         raise UsageError(f"--along {along!r} has no name for a column of its own", hint="--along share")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import polars as pl
 
 from dstbench._version import __version__
-from dstbench.analysis.associations import POOLED
 from dstbench.analysis.check import GOLD, badges
+from dstbench.analysis.correlate import POOLED
 from dstbench.analysis.rankings import spread_of
 from dstbench.errors import number_of
 from dstbench.metrics.registry import find_metric, name_of, sign_of

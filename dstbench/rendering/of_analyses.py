@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from dstbench.analysis import findings as sentences
-from dstbench.analysis.associations import JACKKNIFE, POOLED
+from dstbench.analysis.correlate import JACKKNIFE, POOLED
 from dstbench.analysis.findings import Ratings
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of, sign_of

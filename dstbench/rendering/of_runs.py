@@ -135,7 +135,7 @@ def named(rows: pl.DataFrame) -> str:
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     """Scores with intervals, of runs and of models, and a table of differences per metric."""
-    from dstbench.analysis.significance import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
+    from dstbench.analysis.compare import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
 
     design, differences, models = leaderboard.design.row(0, named=True), leaderboard.differences, leaderboard.models
     level, alpha, sizes = percent(design["level"]), percent(1 - design["level"]), sizes_of(leaderboard.scores)

@@ -11,8 +11,8 @@ import polars as pl
 
 from dstbench._version import __version__
 from dstbench.analysis.check import GOLD
+from dstbench.analysis.compare import Leaderboard, pairs_text
 from dstbench.analysis.findings import listed, verdicts
-from dstbench.analysis.significance import pairs_text
 from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import number_of, percent
 from dstbench.io.escape import latex_text
@@ -24,7 +24,6 @@ from dstbench.rendering.tables import layout_of, signature_lines
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
-    from dstbench.analysis.compare import Leaderboard
     from dstbench.rendering.report import Report
 
 _SOURCES: Final = Path(__file__).with_name("references.bib")

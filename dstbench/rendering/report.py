@@ -16,10 +16,9 @@ from dstbench.analysis.compare import Design, Leaderboard, index_of, resample, s
 from dstbench.analysis.correlate import Correlations, correlate
 from dstbench.analysis.diagnose import Diagnosis, diagnose
 from dstbench.analysis.dialogue_sums import pair_up
-from dstbench.analysis.explorer import Explorer, explore
 from dstbench.analysis.findings import Finding, findings
 from dstbench.analysis.sensitivity import Sensitivity, sensitivity
-from dstbench.analysis.show import said_in
+from dstbench.analysis.show import Explorer, explore, said_in
 from dstbench.analysis.sweep import sweep
 from dstbench.analysis.traits import PROTOCOLS, Traits, traits
 from dstbench.conventions.convention import Convention

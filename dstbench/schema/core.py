@@ -6,9 +6,9 @@ The JSON Schemas in ``data_schemas/`` are written from these declarations by ``p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -66,6 +66,10 @@ class Table:
     def schema(self) -> pl.Schema:
         """The Polars schema of the table."""
         return pl.Schema({name: column.dtype for name, column in self.columns.items()})
+
+    def of(self, rows: Sequence[Sequence[Any] | Mapping[str, Any]]) -> pl.DataFrame:
+        """Rows as a frame; null for a value that a row lacks, and for NaN."""
+        return pl.DataFrame(rows, schema=self.schema, orient="row").fill_nan(None)
 
     def empty(self) -> pl.DataFrame:
         """The table without a row."""

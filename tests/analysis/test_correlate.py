@@ -19,8 +19,7 @@ from scipy import stats as reference
 
 import dstbench
 from dstbench.analysis import findings as sentences
-from dstbench.analysis.associations import TESTS
-from dstbench.analysis.correlate import COLUMNS
+from dstbench.analysis.correlate import COLUMNS, TESTS
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import layout_of
 from dstbench.stats import (

@@ -12,8 +12,7 @@ import pytest
 from scipy import stats as reference
 
 import dstbench
-from dstbench.analysis.associations import TESTS
-from dstbench.analysis.correlate import Correlations
+from dstbench.analysis.correlate import TESTS, Correlations
 from dstbench.demo import synthetic
 from dstbench.stats import (
     Jackknifed,

@@ -18,10 +18,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dstbench.analysis.associations import CONTROLS, Rows, given, limits_of
+from dstbench.analysis.correlate import CONTROLS, Rows, given, limits_of
 from dstbench.analysis.dialogue_sums import Paired
-from dstbench.analysis.rankings import limits_of_order, signs, stability, tau_b
-from dstbench.analysis.reliability import Judged, Power, contests, of_pairs, split_halves, swap_share
+from dstbench.analysis.rankings import (
+    Judged,
+    Power,
+    contests,
+    limits_of_order,
+    of_pairs,
+    signs,
+    split_halves,
+    stability,
+    swap_share,
+    tau_b,
+)
 from dstbench.metrics import parse_all, stats_of
 from dstbench.stats import Bootstrap
 from dstbench.stats.influence import slope_within_clusters

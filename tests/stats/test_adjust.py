@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats as reference
 
 import dstbench
-from dstbench.analysis.significance import judge
+from dstbench.analysis.compare import judge
 from dstbench.stats import (
     Null,
     benjamini_hochberg,

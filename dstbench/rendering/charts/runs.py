@@ -78,7 +78,7 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
 
 def correlation_charts(correlations: Correlations) -> dict[str, Chart]:
     """The figure of correlations: a matrix per run, all runs pooled first (Kim et al. 2022, Figs 3 and A1)."""
-    from dstbench.analysis.associations import POOLED  # not before: it needs the modules of statistics
+    from dstbench.analysis.correlate import POOLED  # not before: it needs the modules of statistics
 
     rows = correlations.matrix.sort(pl.col("run") != POOLED, maintain_order=True)
     return {"correlations": _matrices(rows, "r", "Correlations")}
