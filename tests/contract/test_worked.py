@@ -233,6 +233,6 @@ def test_an_audit_of_two_versions_says_what_each_has_alone() -> None:
     head = next(line for line in lines if {"only", "in"} <= {*line})
     names = [name for before, name in pairwise(head) if before == "in"]
     assert names == ["both", "older", "newer"]
-    (dialogues, turns) = (line for line in lines if line[:1] in (["dialogues"], ["turns"]))
-    assert [number for number in dialogues if number.isdigit()][:3] == ["1", "2", "3"]
-    assert [number for number in turns if number.isdigit()][:3] == ["2", "4", "6"]
+    numbers = {line[0]: [word for word in line if word.isdigit()][:3] for line in lines if line}
+    assert numbers["dialogues"] == ["1", "2", "3"]
+    assert numbers["turns"] == ["2", "4", "6"]
