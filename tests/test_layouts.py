@@ -128,6 +128,7 @@ def _wanted(turns: Turns) -> pl.DataFrame:
     return table_of([{"dialogue_id": name, "turn": turn} | _both(state) for name, turn, state in turns])
 
 
+@pytest.mark.again
 @quiet
 @settings(max_examples=20)
 @given(data=st.data())
@@ -149,6 +150,7 @@ def test_a_perfect_tracker_is_read_as_it_is_or_refused(
         assert table.equals(_wanted(turns)), name
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     ("ids", "states"),
     [

@@ -90,6 +90,7 @@ def test_what_is_installed_is_used_by_its_name_and_signed_with_its_package(insta
     assert "profile:mylab.1@dst-mylab-1.0+|" in ok("score", LOG, "--profile", "mylab", "--dontcare", "keep")
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(("what", "name", "package"), [
     ("metrics", "no-extra", "dst-no-extra"), ("formats", "barred", "dst-barred"), ("profiles", "mylab", "dst-mylab"),
 ])  # fmt: skip
@@ -158,6 +159,7 @@ UNUSABLE = {
 }  # fmt: skip
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("case", UNUSABLE)
 def test_what_cannot_be_used_is_one_error_that_names_the_package(
     case: str, here: Path, monkeypatch: pytest.MonkeyPatch

@@ -174,6 +174,7 @@ def test_what_is_printed_is_explained_without_a_doubt() -> None:
     assert not any(doubts(text) for text in compared["signature"])
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     "key",  # `absent` and `exact-slots` may be any words
     ["metric", *(key for key in DEFAULTS if key not in ("absent", "exact-slots")), "missing", "by", "gold", "d", "t"],

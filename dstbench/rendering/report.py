@@ -191,7 +191,7 @@ def report(
             dialogues; a run holds no states; a metric, model, baseline or profile is unknown.
 
     >>> from dstbench.demo import synthetic
-    >>> page = report(synthetic(100), most=5)
+    >>> page = report(synthetic(100), metrics="jga", most=5)
     >>> page.explorer.content["runs"], len(page.explorer.content["dialogues"])
     (['careful', 'eager', 'forgetful'], 5)
     """

@@ -167,6 +167,7 @@ def test_a_baseline_is_a_part_of_the_pairs(found: Leaderboard, three: dict[str, 
     assert first["difference"].to_list() == [-value for value in pairs["difference"]]
 
 
+@pytest.mark.again
 def test_p_are_adjusted_within_a_metric(found: Leaderboard, three: dict[str, Any]) -> None:
     for method, function in (
         ("holm", stats.holm), ("hochberg", stats.hochberg), ("bh", stats.benjamini_hochberg),
@@ -302,6 +303,7 @@ def test_models_are_means_over_their_runs(three: dict[str, Any]) -> None:
     assert "jga: no difference can be tested at 5 %" in render(found, "text")
 
 
+@pytest.mark.again
 def test_models_of_three_seeds_are_compared_by_welchs_test() -> None:
     """Where seeds of a model do not share what is hard for them, it is Welch's test of their scores."""
     rng, turns = np.random.default_rng(4), 6

@@ -92,6 +92,7 @@ def test_it_computes_what_score_does(states: States, profile: Any, missing: Miss
             assert evaluator.scores().equals(scores)
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("profile", ["star", "trade", "verbatim"])
 @pytest.mark.parametrize("kept", [[1], [2], [0, 2]])
 def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept: list[int]) -> None:
@@ -154,6 +155,7 @@ def test_frames_of_gold_count_as_they_do_in_score(here: Path) -> None:
 # --- what a loop gives it ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     "form",
     [

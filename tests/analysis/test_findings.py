@@ -134,6 +134,7 @@ PLANTED: Final[list[tuple[dict[str, States], dict[str, str]]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(("runs", "wanted"), PLANTED)
 def test_planted_runs(runs: dict[str, States], wanted: dict[str, str]) -> None:
     texts = said(runs)
@@ -164,6 +165,7 @@ def test_the_best_run(runs: dict[str, States], options: dict[str, Any], wanted: 
     assert best(runs, **options) == wanted
 
 
+@pytest.mark.again
 def test_a_run_that_lacks_turns(here: Path) -> None:
     gold, whole = (
         [{key: s[key] for key in ("dialogue_id", "turn", side)} for s in PERFECT] for side in ("gold", "pred")

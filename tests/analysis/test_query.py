@@ -151,6 +151,7 @@ def test_faults_are_told_before_files_are_read() -> None:
         dstbench.query("SELECT slot FROM classes", "none.json")
 
 
+@pytest.mark.again
 def test_answers_in_all_formats(here: Path) -> None:
     Path("model.json").write_text(formats.gtpr())
     sql = "SELECT slot, gold, pred FROM classes WHERE kind = 'wrong'"

@@ -199,6 +199,7 @@ def test_metrics_to_which_the_position_does_not_matter_have_no_bias(states: Stat
     assert no_bias.select(pl.col("low", "high").fill_null(0) == 0).to_numpy().all()
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("profile", ["star", "trade", "trippy", "qian2021", "kim2022", "sgd-mwz"])
 def test_under_no_convention_is_an_error_equal_to_gold(profile: str) -> None:
     found = losses(synthetic(30)["careful"], profile)
@@ -286,6 +287,7 @@ def test_a_sample_estimates_the_figures_of_all_errors() -> None:
 OWN = (("own_costs", "costs"), ("own_bias", "bias"), ("own_errors", "errors"))
 
 
+@pytest.mark.again
 def test_in_predictions_that_equal_gold_errors_cost_what_they_cost_in_gold() -> None:
     states = synthetic(30)["careful"].with_columns(pred=pl.col("gold"))
     found = dstbench.sensitivity(states, metrics="all", bins=3)
@@ -297,6 +299,7 @@ def test_in_predictions_that_equal_gold_errors_cost_what_they_cost_in_gold() -> 
     assert (only.own_costs.height, only.own_bias.height, only.own_errors.height) == (0, 0, 0)
 
 
+@pytest.mark.again
 def test_what_is_mended_gains_what_it_had_cost() -> None:
     """Each run has one error of gold's, of a kind that is made: mended, it gives back its loss."""
     states = [{"hotel-area": "north"}, {"hotel-area": "north", "hotel-stars": "4"}]
@@ -400,6 +403,7 @@ def warnings_of(states: Any, **options: Any) -> tuple[Any, list[str]]:
     return found, [str(each.message) for each in caught]
 
 
+@pytest.mark.again
 def test_what_is_left_out_is_said() -> None:
     found, said = warnings_of([turn("A", 0, NORTH), turn("A", 1, NORTH), turn("B", 0, NORTH)])
     assert any("1 of 2 changes of gold are in dialogues of one turn" in text for text in said)

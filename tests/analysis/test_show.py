@@ -70,6 +70,7 @@ def test_what_was_said(here: Path) -> None:
         walk_through(A6, "PMUL4648", context="gold.tsv")
 
 
+@pytest.mark.again
 def test_all_formats(model: Path) -> None:
     document = json.loads(ok("show", "model.jsonl", "PMUL4648", "--format", "json"))
     assert list(document) == [f.name for f in fields(Walkthrough)]

@@ -30,6 +30,7 @@ from tests.schemas import schema
 pytestmark = pytest.mark.filterwarnings("ignore:.*not tried.*trippy:dstbench.errors.DstbenchWarning")
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings(
     "ignore:.*(alternatives|fail on spelling|are not in dstc10|are not scored under):dstbench.errors.DstbenchWarning"
 )

@@ -146,6 +146,7 @@ def test_what_is_said_of_the_place_under_discussion(database: str) -> None:
     ]
 
 
+@pytest.mark.again
 @settings(max_examples=2)
 @given(gone=st.sets(st.tuples(st.integers(0, 59), st.sampled_from(sorted(_ALL))), min_size=1))
 def test_what_was_taken_out_is_found_and_nothing_else_and_twice_is_once(
@@ -296,6 +297,7 @@ CLINICS = [{"name": "oak clinic", "district": "harbour"}, {"name": "elm clinic",
 _OAK = {"clinic-name": "oak clinic", "clinic-district": "harbour", "clinic-date": "monday"}
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("with_database", [True, False])
 def test_another_domain_by_the_same_rules(with_database: bool, tmp_path: Path) -> None:
     (tmp_path / "clinic_db.json").write_text(json.dumps(CLINICS), encoding="utf-8")
@@ -323,6 +325,7 @@ def test_another_domain_by_the_same_rules(with_database: bool, tmp_path: Path) -
 # --- what the paper adds ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     ("switch", "dialogue", "wanted"),
     [

@@ -227,6 +227,7 @@ def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: 
         assert {*parts} <= words
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     "name", ["star-tsv", "sumbt-tsv", "trade-gold", "t5dst-gold", "simpletod-gold", "multiwoz", "sgd", "convlab-gold"]
 )

@@ -58,6 +58,7 @@ def test_the_sheet_is_a_sample_with_all_additions_to_it() -> None:
 AROUND = list(product(("", "=", "+ ", "- ", "@", ">> ", "« ", "é😀\u0301 ", "{} "), ("", " <<", "\n", "\\")))
 
 
+@pytest.mark.again
 @settings(max_examples=2)
 @given(st.integers(0, 1000))
 def test_an_addition_has_what_is_said_around_it_with_its_words_marked(seed: int) -> None:

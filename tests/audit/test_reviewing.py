@@ -63,6 +63,7 @@ def gold_of(path: str) -> dict[tuple[str, int, str], str]:
     return {(d, t, s): v for d, t, s, v in cells.select("dialogue", "turn", "slot", "value").iter_rows()}
 
 
+@pytest.mark.again
 def test_a_dataset_is_corrected_in_its_own_format_and_twice_is_once(states: States, here: Path) -> None:
     """(That edits are read back from every format: `tests/writers/test_rewrite.py`.)"""
     name = "data.tsv"

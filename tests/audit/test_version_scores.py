@@ -40,6 +40,7 @@ def versions(runs: Runs) -> Runs:
     }
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("profile", ["qian2021", "verbatim"])
 def test_each_score_is_that_of_the_run_on_the_version(runs: Runs, versions: Runs, profile: str) -> None:
     found = audit.scores(runs, versions, metrics="jga,sa,aga", profile=profile)
@@ -149,6 +150,7 @@ def test_scores_are_over_the_dialogues_that_all_versions_have(held: list[set[int
     assert set(found.runs["dialogues"]) == {len(common)}
 
 
+@pytest.mark.again
 def test_a_note_says_how_many_dialogues_of_which_version_are_not_scored(runs: Runs, versions: Runs) -> None:
     lost = {"DEMO0000003", "DEMO0000007"}
     less = {name: [turn for turn in gold if turn["dialogue_id"] not in lost] for name, gold in versions.items()}

@@ -209,6 +209,7 @@ def test_standard_input_and_output(example: Path) -> None:
     assert done.stdout.splitlines()[2].split() == ["stdin", "50.00", "94.44"]
 
 
+@pytest.mark.again
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_under_standard_output(example: Path) -> None:
     command = f"{sys.executable} -m dstbench score model.json > /dev/full"
@@ -218,6 +219,7 @@ def test_a_full_disk_under_standard_output(example: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
 @pytest.mark.parametrize(
     ("words", "without"),
@@ -363,6 +365,7 @@ def test_scoring_json_loads_neither_pyarrow_nor_scipy(example: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("words", [["--help"], ["audit", "bias", "--help"]])
 def test_a_process_of_its_own_has_the_options_of_the_command_that_it_runs(words: list[str]) -> None:
     """It makes no options of other commands, to start quickly."""

@@ -53,6 +53,7 @@ def run_of(right: set[int]) -> States:
     return [{"dialogue_id": f"D{i}", "turn": 0, "gold": gold, "pred": gold if i in right else {}} for i in range(40)]
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("form", ["text", "md", "latex", "json", "csv"])
 def test_every_format_says_which_differences_could_not_be_tested(form: TableFormat) -> None:
     """Of four runs that clearly differ; six differences are too many for a hundred resamples."""

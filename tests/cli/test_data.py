@@ -34,6 +34,7 @@ def write(path: str, states: States) -> None:
     Path(path).write_text("".join(json.dumps(state) + "\n" for state in states))
 
 
+@pytest.mark.again
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 @pytest.mark.parametrize(
     "missing", ["error", "wrong", *(pytest.param(m, marks=pytest.mark.again) for m in ("empty", "intersect"))]

@@ -22,6 +22,7 @@ def gold(here: Path) -> Path:
     return here
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     ("metrics", "kind", "bins", "wanted"),
     [
@@ -102,6 +103,7 @@ def test_every_figure_of_the_topic_is_what_the_command_prints(losses: Any) -> No
     assert len(re.findall(r"\d+\.\d\d\b", bare)) == 2 * len(quoted)  # no figure is quoted in another way
 
 
+@pytest.mark.again
 def test_what_the_topic_says_of_them_is_so(losses: Any) -> None:
     _, rows = losses
     loss = {pair: tuple(map(float, ends)) for pair, ends in rows.items()}

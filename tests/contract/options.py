@@ -111,11 +111,13 @@ DRAWN: Final = ("score", "compare", "sweep", "reconcile", "diagnose", "traits", 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
 #: Commands of which the first layer runs all rows: one that passes options on as all others do, and one that does not.
 _WHOLE: Final = ("score", "convert")
+#: Commands of which the second layer alone runs the options that many commands have.
+_SLOW: Final = ("report", "reconcile", "compare-metrics")
 #: Rows that only the second layer runs.
 LATER: set[tuple[str, str]] = set()
 
 
-def _add(commands: tuple[str, ...] | str, first: int = 0, of: int = 4, /, **options: Row) -> None:
+def _add(commands: tuple[str, ...] | str, first: int = 0, of: int = 8, /, **options: Row) -> None:
     """Rows of the same options of several commands; ``label_map`` is ``--label-map``.
 
     Args:
@@ -125,12 +127,15 @@ def _add(commands: tuple[str, ...] | str, first: int = 0, of: int = 4, /, **opti
         **options: The rows.
     """
     commands = (commands,) if isinstance(commands, str) else commands
-    for number, command in enumerate(commands):
+    quick = [command for command in commands if command not in _SLOW]
+    for command in commands:
+        number = quick.index(command) if command in quick else -1
         for place, (option, row) in enumerate(options.items(), first):
             own = replace(row, form="") if command in FORMLESS else row
             key = command, f"--{option.strip('_').replace('_', '-')}"
             ROWS[key] = own
-            if len(commands) >= 8 and command not in _WHOLE and number % max(of, len(options)) != place:
+            is_first = number >= 0 and number % max(of, len(options)) == place
+            if len(commands) >= 8 and command not in _WHOLE and not is_first:
                 LATER.add(key)
 
 
@@ -233,7 +238,7 @@ _add(DRAWN, charts=Row("out/charts", changes="charts"), figures=Row("out/figures
 _add(
     DRAWN,
     2,
-    4,
+    8,
     figure_format=Row("pdf", both="--figures out/figures", changes="figures"),
     width=Row("317", both="--figures out/figures", changes="figures"),
 )
@@ -350,7 +355,8 @@ for _line, *_options in ((_THREE, "model", "adjust"), (_THREE.replace("RUNS", "P
 LATER -= {("audit bias", "--none")}  # its one option of those above
 # Those that take two reports each, and those of which `test_page.py` and `rendering/test_paper.py` know more.
 LATER |= {("report", f"--{_option}") for _option in (
-    "model", "adjust", "context", "seed", "level", "title", "note", "most", "paper", "engine", "unreadable", "figures",
+    "model", "baseline", "adjust", "context", "seed", "level", "title", "note", "most", "paper", "engine", "unreadable",
+    "figures",
 )}  # fmt: skip
 _add(
     "diff",

@@ -69,6 +69,7 @@ def test_marks_are_where_the_json_says(name: str, stem: str, make: Callable[[str
     compare(CHARTS[name][stem], drawings[stem], result)
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("runs", ["small/keen.jsonl", pytest.param(charts.RUNS, marks=pytest.mark.looks)])
 def test_the_page_of_a_report_has_the_marks_of_its_figures(runs: str, make: Callable[[str], Made]) -> None:
     """In the same places, too, if figures are as wide: those of two panels at most."""

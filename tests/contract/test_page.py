@@ -52,7 +52,7 @@ ASKED: Final = {
 }  # fmt: skip
 
 
-NAMED: Final = ["three", "one", pytest.param("bare", marks=pytest.mark.looks)]
+NAMED: Final = ["three", *(pytest.param(name, marks=pytest.mark.looks) for name in ("one", "bare"))]
 
 
 class Made(NamedTuple):

@@ -290,6 +290,7 @@ SPELLINGS: Final[tuple[dict[str, Any], ...]] = (
 )  # fmt: skip
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", sorted((formats.WITH_BOTH | formats.ONLY_GOLD).keys() - {*NO_JSON}))
 def test_the_spelling_of_json_changes_nothing(name: str) -> None:
     """Nor does it matter whether the file is read here, or was read already; or that an object is around it."""
@@ -337,6 +338,7 @@ def test_ids_that_are_not_multiwozs_are_kept(name: str, end: str) -> None:
     assert found == [f"Own {dialogue}{end}" for dialogue in ("mul0012", "pmul0203", "sng0451")]
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     ("name", "copies"),
     [("jsonl", 2400), ("trippy", 60), *(pytest.param(name, 2400, marks=pytest.mark.again) for name in ("gtpr", "som"))],

@@ -186,6 +186,7 @@ FIT: Final = (
 )  # fmt: skip
 
 
+@pytest.mark.looks
 @pytest.mark.parametrize("name", [n if n in FIT else pytest.param(n, marks=pytest.mark.looks) for n in ASKED])
 def test_nothing_is_wider_than_the_terminal(name: str, long_names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(long_names)

@@ -174,6 +174,7 @@ def scored(states: States, metrics: str, convention: dstbench.Convention) -> tup
     return dict(zip(metrics.split(","), values, strict=True)), sum(numbers)
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", ORIGINALS)
 @FEW
 @given(states=corpora())
@@ -223,6 +224,7 @@ def test_an_invented_slot_is_an_error_of_the_papers_metrics(name: str) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.again] if at % 3 else []) for at, name in enumerate(ORIGINALS)]
 )

@@ -215,6 +215,7 @@ def _jga(states: Any, name: str) -> float:
     return float(dstbench.score(states, profile=name, metrics="jga")["value"].item())
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("gold", SPELLINGS[:2])
 @pytest.mark.parametrize("pred", SPELLINGS)
 def test_mwzeval_takes_booking_slots_as_files_spell_them(gold: str, pred: str, here: Path) -> None:

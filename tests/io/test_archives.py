@@ -77,6 +77,7 @@ def test_a_packed_file_is_read_as_the_plain_one(
         assert same(dstbench.read(folder / "packed" / "a" / "b.json"), dstbench.read(folder / "plain"))
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("value", [255])
 def test_no_byte_of_a_zip_can_be_changed_into_a_traceback(value: int, here: Path) -> None:
     content = pack_zip({"file": formats.gtpr().encode()})

@@ -54,6 +54,7 @@ def test_such_a_metric_keeps_the_laws(metric: dstbench.Metric) -> None:
     check_metric(metric, corpora=2)
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("by", ["run", "dialogue", "domain", "slot", "turn"])
 def test_its_counts_add_up_in_every_group(by: str) -> None:
     run = dstbench.open_runs({"forgetful": synthetic(12)["forgetful"]})

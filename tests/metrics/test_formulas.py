@@ -25,6 +25,7 @@ def evaluate(text: str, values: dict[str, Any]) -> Any:
     return eval(text, {"exp": exp, "floor": floor, "min": min, **{names[name]: values[name] for name in values}})  # noqa: S307
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name not in OF_FRAMES])
 def test_a_formula_gives_the_score(name: str) -> None:
     run_ = synthetic(20)["careful"]

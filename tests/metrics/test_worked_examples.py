@@ -26,6 +26,7 @@ def test_what_the_papers_print(example: object) -> None:
             assert round(value, 4) == pytest.approx(printed, abs=1e-9)
 
 
+@pytest.mark.again
 def test_the_demo_shows_them_as_they_are() -> None:
     rows = worked_scores()
     assert rows.height == sum(len(example.printed) for example in worked())

@@ -239,6 +239,7 @@ def test_real_dialogues_of_sgd(data: Path) -> None:
     assert cells(states.gold) == wanted
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("original", [9901, "9901", "MUL7001.json", None])
 @pytest.mark.parametrize("by", ["dialogue_id", "original_id"])
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")

@@ -88,6 +88,7 @@ def test_formats_with_fixed_notations_have_bad_states_too(name: str, here: Path)
         dstbench.score("p.json", metrics="jga", format=name, unreadable="wrong")
 
 
+@pytest.mark.again
 @quiet
 @pytest.mark.parametrize("name", [*formats.WITH_BOTH, *formats.ONLY_PRED])
 def test_damaged_files_are_read_or_refused_whatever_the_choice(name: str, here: Path) -> None:

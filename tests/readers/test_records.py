@@ -348,6 +348,7 @@ DIALOGUES = {
 }
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("kind", FOLDERS)
 @quiet
 def test_several_files_of_records_in_a_folder_are_one_run(kind: str, here: Path) -> None:

@@ -35,6 +35,7 @@ def _content(states: States) -> Any:
     ]
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", [name for name in ALL if ALL[name]()[:1] in "[{"])
 @quiet
 def test_a_file_in_a_wrapper_is_read_as_without_it_or_refused(name: str, here: Path) -> None:

@@ -144,8 +144,8 @@ def test_seven_runs_compile_without_a_warning(here: Path) -> None:
     ("missing", "sentence"),
     [
         ("wrong", "A turn without a prediction counts as wrong."),
-        ("empty", "A turn without a prediction counts as an empty state."),
-        ("intersect", "Turns without a prediction are left out."),
+        pytest.param("empty", "A turn without a prediction counts as an empty state.", marks=pytest.mark.again),
+        pytest.param("intersect", "Turns without a prediction are left out.", marks=pytest.mark.again),
     ],
 )
 def test_methods_say_how_turns_without_a_prediction_count(

@@ -30,6 +30,7 @@ def home(folder: Path) -> Path:
     return folder / HOME
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.options] if at % 4 else []) for at, name in enumerate(LEAVES)]
 )

@@ -109,6 +109,7 @@ def test_what_no_option_names(case: str, here: Path) -> None:
     assert {name: content for name, content in there().items() if not name.startswith("out/")} == before
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     "words", ["score a.jsonl >> a.jsonl", "score - -o a.jsonl < a.jsonl", "score a.jsonl -o b.txt > b.txt"]
 )

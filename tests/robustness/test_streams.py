@@ -109,6 +109,7 @@ WAYS: list[Way] = [
 ]  # fmt: skip
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     ("name", "way"),
     [

@@ -56,6 +56,7 @@ def options_in(message: str) -> dict[str, Any]:
     return {name: int(value) for name, value in re.findall(r"`(turns_from|turn_step)` (-?\d+)", hint)}
 
 
+@pytest.mark.again
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.sampled_from(NUMBERINGS), st.data())
 def test_a_perfect_tracker_is_refused_with_the_options_that_mend_it(
     sizes: list[int], numbering: tuple[int, int], data: st.DataObject

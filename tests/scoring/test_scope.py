@@ -77,6 +77,7 @@ SCORING: dict[str, Callable[[States, dstbench.Convention], object]] = {
 }
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", SCORING)
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")

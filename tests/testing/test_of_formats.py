@@ -85,6 +85,7 @@ SPOILT: dict[str, tuple[dict[str, Any], set[str], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", SPOILT)
 def test_a_spoilt_format_breaks_the_laws_that_it_breaks(name: str) -> None:
     attributes, laws, fault = SPOILT[name]

@@ -88,6 +88,7 @@ def test_a_spoilt_metric_breaks_the_laws_that_it_breaks(name: str) -> None:
     assert fault in str(caught.value)
 
 
+@pytest.mark.again
 @pytest.mark.parametrize(
     "name", ["wrong", *(pytest.param(name, marks=pytest.mark.again) for name in ("jga", "sa", "gca:counting=paper"))]
 )

@@ -80,6 +80,7 @@ def word_edits(*rows: tuple[str, int, str, str]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=["dialogue", "turn", "speaker", "text"], orient="row")
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", WRITABLE)
 def test_without_edits_the_bytes_are_the_same(name: str, here: Path) -> None:
     text = FILES[name]()
@@ -97,6 +98,7 @@ def test_without_edits_the_bytes_are_the_same(name: str, here: Path) -> None:
         assert Path("out").read_bytes() == layout.encode()
 
 
+@pytest.mark.again
 @pytest.mark.parametrize("name", WRITABLE)
 def test_edits_of_states_are_read_back(name: str, tmp_path: Path) -> None:
     path, out, again = (tmp_path / file for file in ("in", "out", "again"))
@@ -196,6 +198,7 @@ def test_turns_of_ones_own_format_keep_all_else(is_list: bool, here: Path) -> No
 
 
 # The reader of jsonl checks utterances, too.
+@pytest.mark.again
 @pytest.mark.parametrize("name", [name for name in WRITABLE if "tsv" not in name and name != "jsonl"])
 def test_what_is_not_understood_stays_or_is_an_error(name: str, here: Path) -> None:
     texts = (
