@@ -23,6 +23,8 @@ def main() -> None:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         app()
+    except KeyboardInterrupt:  # while Typer makes the commands, before it handles interrupts itself
+        sys.exit(128 + signal.SIGINT)
     except OSError as error:  # one that has not become an error of dstbench's
         discard_output()
         about = f"{error.filename}: " if error.filename else ""
