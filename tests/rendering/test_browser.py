@@ -187,6 +187,26 @@ def test_it_is_accessible(browser: Any, small: str, scheme: str, rules: dict[str
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
+def test_what_is_undefined_is_last_however_a_table_is_sorted(browser: Any, demo: str) -> None:
+    browser.get(demo)
+    columns = browser.execute_script(
+        """const found = [];
+        document.querySelectorAll("main table.numbers").forEach((table) => {
+          const rows = () => [...table.tBodies[0].rows];
+          [...table.tHead.rows[0].cells].forEach((head, at) => {
+            const texts = () => rows().map((row) => row.cells[at].firstChild?.textContent.trim() ?? "");
+            const button = head.querySelector("button");
+            if (!at || !button || !texts().includes("-") || texts().every((text) => text === "-")) return;
+            for (const _ of [1, 2]) { button.click(); found.push([head.getAttribute("aria-sort"), texts()]); }
+          });
+        });
+        return found;"""
+    )
+    assert {order for order, _ in columns} == {"ascending", "descending"}
+    for order, texts in columns:
+        assert texts == sorted(texts, key=lambda text: text == "-"), order
+
+
 def test_tables_sort_by_keyboard(browser: Any, demo: str) -> None:
     from selenium.webdriver.common.keys import Keys
 
