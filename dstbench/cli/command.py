@@ -210,9 +210,10 @@ class Call:
 
     @cached_property
     def _short_names(self) -> Mapping[str, str]:
-        if self.reading.get("names") or "data" not in self.arguments:
+        data = self.arguments.get("data")
+        if self.reading.get("names") or not isinstance(data, list) or len(data) < 2:
             return {}
-        parts = load("runs.open:parts_to_open")(self.arguments["data"], **self.reading)
+        parts = load("runs.open:parts_to_open")(data, **self.reading)
         names: Mapping[str, str] = load("runs.open:short_names")([name for name, _ in parts])
         return names
 
