@@ -224,7 +224,7 @@ class Call:
 
     def with_short_names(self, result: Any) -> Any:
         """A result in which files' runs have the names that people read: without what all have in common."""
-        return load("rendering.short_names:renamed")(result, self._short_names)
+        return load("rendering.short_names:renamed")(result, self._short_names) if self._short_names else result
 
     def compute(self) -> Any:
         """What the function `Command.of` returns."""
