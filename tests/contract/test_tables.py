@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.contract import corpora, shown, small_corpus
+from tests.contract import corpora, recorded, shown, small_corpus
 from tests.contract.commands import compute_once, run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
@@ -125,6 +125,14 @@ def test_every_cell_is_that_of_its_row_and_column(name: str) -> None:
             assert shown.is_shown(*cell), (form, cell)
             if command == "compare" and form == "latex" and cell.row.get("beats"):
                 assert f"{cell.row['title']} ^" in tables[0].columns
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_said_is_what_was_recorded(name: str) -> None:
+    recorded.check("numbers", name, "\n".join(recorded.columns(rows_of(name))))
+    Path("replaced.jsonl").unlink(missing_ok=True)
+    said = run(*ASKED[name], columns=80)
+    recorded.check("screens", name, f"$ dstbench {' '.join(ASKED[name])}\n{said.out}{said.err}")
 
 
 @pytest.mark.parametrize("name", NAMED)
