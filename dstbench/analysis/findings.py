@@ -678,7 +678,10 @@ def which_metric(compared: MetricComparison) -> list[str]:
     if compared.validity.height:
         tau = compared.validity.filter(metric=best, measure="tau").row(0, named=True)
         ends = "" if tau["low"] is None else f" ({tau['low']:.2f} to {tau['high']:.2f})"
-        lines = [f"report {best}: it orders runs along {tau['along']} best, tau {tau['value']:.2f}{ends}"]
+        text = f"tau {tau['value']:.2f}{ends}"
+        lines = [f"report {best}: it orders runs along {tau['along']} best, {text}"]
+        if tau["value"] <= 0:
+            lines = [f"no metric rises with {tau['along']}: the nearest is {best}, {text}; should scores rise with it?"]
     worse = [metric for metric in metrics if metric in beaten]
     sides = (("not significantly worse", others), ("significantly worse", worse))
     lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))

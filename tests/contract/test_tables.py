@@ -263,6 +263,13 @@ SENTENCES: Final[dict[str, tuple[str, Callable[[Any], list[Any]]]]] = {
             f"{40 - 100 * best:.2f}",
         ],
     ),
+    "compare-metrics": (  # the larger, the worse
+        r"no metric rises with size: the nearest is (\w+), tau (-\d\S+) ",
+        lambda result: [
+            best := max((row for row in result["validity"] if row["measure"] == "soft_accuracy"), key=_value)["metric"],
+            *(f"{row['value']:.2f}" for row in result["validity"] if (row["metric"], row["measure"]) == (best, "tau")),
+        ],
+    ),
     "show one of two": (
         r"turn 2\n  A: jga (\S+), sa (\S+); changes: (.*)\n  B: jga (\S+), sa (\S+); changes: (.*)\n",
         lambda result: [
