@@ -836,7 +836,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
             if runs := _in_runs(of_pair.filter(_IS_SIGNIFICANT & verdict)):
                 sides.append(f"{words} {'it' if sides else second}{runs}")
         if sides:
-            lines.append(f"{first} is {', '.join(sides)}{given} ({adjusted} at most {1 - of_pair['level'][0]:.2g})")
+            lines.append(f"{first} is {', and '.join(sides)}{given} ({adjusted} at most {1 - of_pair['level'][0]:.2g})")
         if chance := _in_runs(of_pair.filter(~_IS_SIGNIFICANT)):
             what = "the difference" if sides else f"the difference of {first} and {second}{given}"
             lines.append(f"{what} could be chance{chance}")
@@ -847,7 +847,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
 
 def _in_runs(rows: pl.DataFrame) -> str:
     """The runs, in words; empty if there is none."""
-    return f" in {_first(rows['run'].to_list(), _MOST)}" if rows.height else ""
+    return f" in {listed(rows['run'].to_list(), _MOST)}" if rows.height else ""
 
 
 def most_alike(pairs: pl.DataFrame) -> list[str]:

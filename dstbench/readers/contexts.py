@@ -47,7 +47,7 @@ def contexts(
                 dialogues = [side.turns.select("dialogue") for side in sides_of(read(source, format, split))]
                 part = part.join(pl.concat(dialogues), on="dialogue", how="semi")
         if part["system"].null_count() == part["user"].null_count() == part.height:
-            raise source.error("no turn has its utterances", "name a file that has them, such as the dataset's own")
+            raise source.error("no turn has its utterances")
         parts.append(part)
     table = pl.concat(parts).sort(_KEY)
     if (twice := table.filter(pl.struct(_KEY).is_duplicated())).height:
