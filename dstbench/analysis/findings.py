@@ -836,7 +836,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
             if runs := _in_runs(of_pair.filter(_IS_SIGNIFICANT & verdict)):
                 sides.append(f"{words} {'it' if sides else second}{runs}")
         if sides:
-            lines.append(f"{first} is {', and '.join(sides)}{given} ({adjusted} at most {1 - of_pair['level'][0]:.2g})")
+            lines.append(f"{first} is {', and '.join(sides)}{given} ({adjusted} ≤ {1 - of_pair['level'][0]:.2g})")
         if chance := _in_runs(of_pair.filter(~_IS_SIGNIFICANT)):
             what = "the difference" if sides else f"the difference of {first} and {second}{given}"
             lines.append(f"{what} could be chance{chance}")
