@@ -157,7 +157,7 @@ def _score_of_one(board: pl.DataFrame, diagnosis: Diagnosis) -> Finding | None:
     ]
     if of:
         early = diagnosis.first_failures.filter(pl.col("high") <= 0.5)["dialogues"].sum()
-        when = f", {early:,} of which have their first in the first half" if failing else ""
+        when = f", and in {early:,} of these the first wrong turn is in the first half" if failing else ""
         clauses.append(f"{failing:,} of {number_of(of, 'dialogue')} end in a wrong turn{when}")
     return Finding("best", f"{'; '.join(clauses)}.", "scores", (run,)) if clauses else None
 

@@ -224,8 +224,8 @@ def test_sentences_say_the_numbers_of_the_commands(make: Callable[..., Made], na
     else:
         (whole,) = parts["diagnose"]["runs"]
         early = sum(row["dialogues"] for row in parts["diagnose"]["first_failures"] if row["high"] <= 0.5)
-        turns = f"{whole['failing']} of {whole['dialogues']} dialogues end in a wrong turn, {early} of which"
-        assert kinds["best"] == f"keen has JGA {percent(first[1])}; {turns} have their first in the first half."
+        turns = f"{whole['failing']} of {whole['dialogues']} dialogues end in a wrong turn, and in {early} of these"
+        assert kinds["best"] == f"keen has JGA {percent(first[1])}; {turns} the first wrong turn is in the first half."
         swept = {row["profile"]: row["value"] for row in parts["sweep"]["sweep"]}
         assert f"from {percent(min(swept.values()))} (" in kinds["order"]
         assert f" to {percent(max(swept.values()))} (" in kinds["order"]

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.contract import small_corpus
+import dstbench
+from tests.contract import corpora, small_corpus
 from tests.contract.commands import run
 
 #: Dialogue, gold, prediction; None: there is none. A slot of gold (hue) and two of the run (tint, tone) are unknown.
@@ -236,3 +237,144 @@ def test_an_audit_of_two_versions_says_what_each_has_alone() -> None:
     numbers = {line[0]: [word for word in line if word.isdigit()][:3] for line in lines if line}
     assert numbers["dialogues"] == ["1", "2", "3"]
     assert numbers["turns"] == ["2", "4", "6"]
+
+
+def write_turns(file: str, *turns: tuple[str, int, str, str | None], **more: str) -> None:
+    """Records of turns: dialogue, number, gold and prediction; None: there is none."""
+    rows = [
+        {"dialogue_id": dialogue, "turn": number, "gold": state(gold), **more}
+        | ({} if pred is None else {"pred": state(pred)})
+        for dialogue, number, gold, pred in turns
+    ]
+    Path(file).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+def scores_of(*words: str) -> list[dict[str, Any]]:
+    said = run("score", *words, "--format", "json")
+    assert said.code == 0, said.err
+    rows: list[dict[str, Any]] = json.loads(said.out)["scores"]
+    return rows
+
+
+def test_splits_are_known_by_all_their_usual_names() -> None:
+    for folder, names in {"one": ("train", "dev", "test"), "other": ("train", "validate", "test")}.items():
+        Path(folder).mkdir()
+        for number, name in enumerate(names):
+            belief = [{"slots": [["food", f"thai{number}"]], "act": "inform"}]
+            dialogue = {"dialogue_idx": number, "dialogue": [{"turn_idx": 0, "belief_state": belief}]}
+            Path(folder, f"woz_{name}_en.json").write_text(json.dumps([dialogue]))
+        rows = json.loads(run("audit", "bias", folder, "--split", "dev", "--format", "json").out)["values"]
+        assert {row["value"] for row in rows} == {"thai1"}
+
+
+def test_a_score_may_be_1_and_no_more() -> None:
+    for best, code in ((1, 0), (1.01, 1)):
+        table = ["model,metric,value", "a,jga,0.5", f"a,sa,{best}", "b,jga,0.4", "b,sa,0.9"]
+        Path("models.csv").write_text("\n".join(table))
+        assert run("compare-metrics", "--table", "models.csv").code == code
+
+
+def test_gaps_of_turn_numbers_are_counted_by_dialogue() -> None:
+    write_turns("gaps.jsonl", *((name, turn, "area=x", "") for name in ("A", "B") for turn in (0, 2, 4, 7)))
+    said = run("score", "gaps.jsonl", "-m", "jga").err
+    assert "turn numbers have gaps in 2 dialogues (first: dialogue A before turn 2)" in said
+
+
+def test_what_a_checkpoint_mends_is_said_by_slot_and_by_domain_apart() -> None:
+    for file, pred in (("was.jsonl", ""), ("is.jsonl", "area=x")):
+        write_turns(file, *((f"D{n:02}", 0, "area=x", pred) for n in range(12)))
+    said = " ".join(run("diff", "was.jsonl", "is.jsonl").out.split())
+    assert "better by slot, beyond chance: hotel-area (+12) better by domain, beyond chance: hotel (+12)" in said
+
+
+@pytest.mark.parametrize(
+    "adjust",
+    [
+        "bh",
+        "by",
+        *(pytest.param(name, marks=pytest.mark.again) for name in ("holm", "hochberg", "bonferroni", "max-t", "none")),
+    ],
+)
+def test_a_paper_names_the_adjustment_that_was_used(adjust: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {
+        "holm": "Holm", "hochberg": "Hochberg", "bonferroni": "Bonferroni", "bh": "Benjamini and Hochberg",
+        "by": "Benjamini and Yekutieli", "max-t": "max-t", "none": "No p is adjusted",
+    }  # fmt: skip
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: '<svg xmlns="http://www.w3.org/2000/svg"/>')
+    words = ("report", "keen.jsonl", "hasty.jsonl", "-m", "jga", "--most", "1", "--adjust", adjust, "--paper")
+    assert run(*words, "-o", f"paper-{adjust}").code == 0
+    methods = " ".join(Path(f"paper-{adjust}", "methods.tex").read_text().replace("~", " ").split())
+    found = {words for words in named.values() if re.search(rf"{words}(?!\\citep{{noreen)", methods)}
+    assert {named[adjust]} <= found <= {named[adjust], "Hochberg"}
+    assert ("Hochberg" in found) == (adjust in ("hochberg", "bh"))
+
+
+def test_an_image_has_300_dots_per_inch() -> None:
+    for form in ("svg", "png"):
+        assert run("score", "keen.jsonl", "-m", "jga", "--figures", "drawn", "--figure-format", form).code == 0
+    points = float(re.findall(r'width="([\d.]+)"', Path("drawn/scores.svg").read_text())[0])
+    assert int.from_bytes(Path("drawn/scores.png").read_bytes()[16:20]) == pytest.approx(points * 300 / 72, abs=2)
+
+
+def test_a_report_counts_errors_under_its_convention() -> None:
+    write_turns("any.jsonl", *((f"D{n}", 0, "area=dontcare", "") for n in range(3)))
+    for words in ((), ("--dontcare", "drop")):
+        report = json.loads(run("report", "any.jsonl", "-m", "jga", "-o", "-", "--format", "json", *words).out)
+        alone = json.loads(run("diagnose", "any.jsonl", "--format", "json", *words).out)
+        assert report["diagnosis"]["runs"][0]["failing"] == alone["runs"][0]["failing"] == (0 if words else 3)
+
+
+def test_the_first_finding_on_one_run_counts_failures_up_to_the_middle() -> None:
+    """Of dialogues of ten turns, one fails in turn 4, that is within 40 and 50 % of its turns; one in turn 8."""
+    turns = [(name, n, "area=x", "" if n >= at else "area=x") for name, at in (("A", 4), ("B", 8)) for n in range(10)]
+    write_turns("halves.jsonl", *turns)
+    report = json.loads(run("report", "halves.jsonl", "-m", "jga", "-o", "-", "--format", "json").out)
+    assert re.search(
+        "2 of 2 dialogues end in a wrong turn, and in 1 of ",
+        " ".join(finding["text"] for finding in report["findings"]),
+    )
+
+
+def test_options_of_reading_hold_for_every_file_of_a_run() -> None:
+    for name in ("A", "B"):
+        turn = {"flag": name, "turn": 0, "wanted": {"hotel-area": "x"}, "got": {"hotel-area": "x"}}
+        Path(f"{name}.jsonl").write_text(json.dumps(turn))
+    keys = {"id": "flag", "gold": "wanted", "pred": "got"}
+    (row,) = dstbench.score({"both": [Path("A.jsonl"), Path("B.jsonl")]}, metrics="jga", keys=keys).to_dicts()
+    assert (row["value"], row["dialogues"]) == (1, 2)
+
+
+def test_dialogues_are_as_long_as_they_are_whatever_turns_are_scored() -> None:
+    write_turns("long.jsonl", *(("A", n, "area=x", "area=x") for n in range(4)), ("B", 0, "area=x", ""))
+    rows = scores_of("long.jsonl", "-m", "jga", "--by", "length", "--turns", "last")
+    assert {row["length"]: (row["value"], row["turns"]) for row in rows} == {4: (1, 1), 1: (0, 1)}
+
+
+def test_a_profile_says_what_becomes_of_missing_turns_unless_one_says_otherwise() -> None:
+    write_turns("whole.jsonl", *((name, n, "area=x", None) for name in "AB" for n in (0, 1)))
+    rows = [{"dialogue_id": "A", "turn": n, "pred": state("area=x")} for n in (0, 1)]
+    Path("half.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("half.jsonl", "--gold", "whole.jsonl", "-m", "jga", "--profile", "mwzeval")
+    assert [(row["value"], row["turns"]) for row in scores_of(*words)] == [(1, 2)]
+    assert [(row["value"], row["turns"]) for row in scores_of(*words, "--missing", "wrong")] == [(0.5, 4)]
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_the_training_set_is_found_by_the_end_of_its_name() -> None:
+    rows = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}}]
+    assert dstbench.audit.bias({"2.1/train": rows, "2.1/test": rows}, counting="final").overlap.height == 1
+
+
+def test_frames_are_no_slots_of_the_long_table() -> None:
+    corpora.write(Path("all"))
+    said = run("query", "SELECT slot FROM long", "all/sgd_keen.json", "--gold", "all/sgd", "--all", "--format", "json")
+    slots = {row["slot"] for row in json.loads(said.out)["rows"]}
+    assert slots
+    assert not any("#" in slot for slot in slots)
+
+
+def test_precision_and_recall_of_labels_are_told_apart() -> None:
+    """Two values are right, one is missed, and two are over-predicted, all in the first turn."""
+    write_turns("labels.jsonl", ("A", 0, "area=x stars=1 name=a", "area=x stars=1 day=b leaveat=c"))
+    rows = scores_of("labels.jsonl", "-m", "gca-lp,gca-lr")
+    assert {row["metric"]: round(row["value"], 4) for row in rows} == {"gca-lp": 0.5, "gca-lr": 0.6667}
