@@ -162,6 +162,13 @@ def test_scores_and_checks_name_gold(own: str) -> None:
     assert (first["check"], first["status"], first["found"]) == ("gold", "note", own)
 
 
+def test_a_line_names_the_runs_whose_gold_it_is_unless_it_is_that_of_all(own: str) -> None:
+    Path("other.jsonl").write_text("".join(f"{json.dumps(turn | {'gold': {'hotel-area': 'x'}})}\n" for turn in EXAMPLE))
+    Path("q.jsonl").write_bytes(Path("p.jsonl").read_bytes())
+    assert f"\ngold of p: {own}\n" in ok("score", "p.jsonl", "other.jsonl")
+    assert f"\ngold: {own}\n" in ok("score", "p.jsonl", "q.jsonl")
+
+
 # --- real files -------------------------------------------------------------------------------------------------------
 
 
