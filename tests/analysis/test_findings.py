@@ -122,8 +122,8 @@ PLANTED: Final[list[tuple[dict[str, States], dict[str, str]]]] = [
         "the runs is the same under all 3 conventions.",
     }),
     ({"alone": wrong_in(5)}, {
-        "best": "alone has JGA 75.0 %; 5 of 20 dialogues end in a wrong turn, and in 5 of these the first wrong turn is "
-        "in the first half.",
+        "best": "alone has JGA 75.0 %; 5 of 20 dialogues end in a wrong turn, and in 5 of these the first wrong turn "
+        "is in the first half.",
         "order": "JGA is 75.0 % under all 3 conventions that suit alone.",
         "slots": "The slots with the lowest F1: hotel-area (75.0 %).",
     }),

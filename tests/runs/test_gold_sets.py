@@ -19,7 +19,7 @@ from dstbench.runs import gold_sets as module
 from dstbench.runs import run as runs
 from dstbench.runs.gold_sets import gold_lines, gold_sets, line_of, recognise
 from dstbench.runs.open import open_runs, write_long
-from tests.commands import ok
+from tests.commands import ok, run
 from tests.corpora import EXAMPLE, States, corpora
 
 #: The states of each turn, by dialogue.
@@ -165,8 +165,8 @@ def test_scores_and_checks_name_gold(own: str) -> None:
 def test_a_line_names_the_runs_whose_gold_it_is_unless_it_is_that_of_all(own: str) -> None:
     Path("other.jsonl").write_text("".join(f"{json.dumps(turn | {'gold': {'hotel-area': 'x'}})}\n" for turn in EXAMPLE))
     Path("q.jsonl").write_bytes(Path("p.jsonl").read_bytes())
-    assert f"\ngold of p: {own}\n" in ok("score", "p.jsonl", "other.jsonl")
-    assert f"\ngold: {own}\n" in ok("score", "p.jsonl", "q.jsonl")
+    assert f"\ngold of p: {own}\n" in run("score", "p.jsonl", "other.jsonl")[1]
+    assert f"\ngold: {own}\n" in run("score", "p.jsonl", "q.jsonl")[1]
 
 
 # --- real files -------------------------------------------------------------------------------------------------------
