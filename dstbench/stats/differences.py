@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dstbench.arrays import Floats
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
 from dstbench.stats.normal import critical
@@ -32,30 +31,20 @@ def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
         numerators: One per dialogue, such as its number of right turns (s).
         denominators: One per dialogue, such as its number of turns (n).
 
+    Raises:
+        UsageError: The numbers of dialogues differ.
+
     >>> round(linearised_se([1, 2, 0], [2, 2, 3]), 4)  # NaN where the ratio is undefined
     0.302
     """
-    return _spread(_residuals(numerators, denominators))
-
-
-def linearised_se_of_difference(
-    numerators: ArrayLike, denominators: ArrayLike, other_numerators: ArrayLike, other_denominators: ArrayLike
-) -> float:
-    """The standard error of the difference of two runs' ratios over the same dialogues, linearised.
-
-    Args:
-        numerators: One run's, one per dialogue.
-        denominators: One run's, one per dialogue.
-        other_numerators: The other run's, in the same order.
-        other_denominators: The other run's, in the same order.
-
-    Raises:
-        UsageError: The numbers of dialogues differ.
-    """
-    one, other = _residuals(numerators, denominators), _residuals(other_numerators, other_denominators)
-    if one.shape != other.shape:
-        raise UsageError(f"{len(one)} dialogues cannot be paired with {len(other)}")
-    return _spread(one - other)
+    upper, lower = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
+    if upper.ndim != 1 or upper.shape != lower.shape:
+        raise UsageError(f"sums of shape {upper.shape} and {lower.shape} make no ratio")
+    dialogues, total = len(lower), lower.sum()
+    if dialogues < 2 or not total:
+        return float("nan")
+    residuals = (upper - upper.sum() / total * lower) / total
+    return sqrt(dialogues / (dialogues - 1)) * float(np.sqrt(np.sum(residuals**2)))
 
 
 def jackknife_se(left_out: ArrayLike) -> float:
@@ -122,21 +111,3 @@ def tally(first: ArrayLike, second: ArrayLike) -> Tally:
     difference, tolerance = one - other, TIE * np.maximum(np.abs(one), np.abs(other))
     wins, ties, losses = difference > tolerance, np.abs(difference) <= tolerance, -difference > tolerance
     return Tally(*(int(np.sum(flags)) for flags in (wins, ties, losses, np.isnan(difference))))
-
-
-def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> Floats:
-    """What each dialogue adds to the deviation of the ratio (linearised)."""
-    upper, lower = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
-    if upper.ndim != 1 or upper.shape != lower.shape:
-        raise UsageError(f"sums of shape {upper.shape} and {lower.shape} make no ratio")
-    total = lower.sum()
-    if not total:
-        return np.full(len(lower), np.nan)
-    residuals: Floats = (upper - upper.sum() / total * lower) / total
-    return residuals
-
-
-def _spread(residuals: Floats) -> float:
-    if len(residuals) < 2:
-        return float("nan")
-    return sqrt(len(residuals) / (len(residuals) - 1)) * float(np.sqrt(np.sum(residuals**2)))
