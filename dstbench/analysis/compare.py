@@ -40,24 +40,8 @@ from dstbench.runs.open import Data, Reading, parts_to_open, short_names
 from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
-from dstbench.stats import (
-    Randomisation,
-    Spread,
-    benjamini_hochberg,
-    benjamini_yekutieli,
-    bonferroni,
-    hochberg,
-    holm,
-    influences,
-    max_t,
-    resamples_needed,
-    smallest_detectable,
-    smallest_p,
-    spread,
-    spread_over_seeds,
-    tally,
-)
-from dstbench.stats.adjust import at_most
+from dstbench.stats import Randomisation, Spread, influences, smallest_detectable, spread, spread_over_seeds, tally
+from dstbench.stats.adjust import ADJUSTMENTS, adjust_defined, at_most, max_t, resamples_needed, smallest_p
 from dstbench.stats.normal import check_level, two_sided
 from dstbench.typing import Adjustment
 
@@ -347,15 +331,6 @@ def _hint(name: str, names: Sequence[str]) -> str:
 
 #: Models with fewer seeds are not tested.
 FEWEST_SEEDS: Final = 3
-_ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
-    "holm": holm,
-    "hochberg": hochberg,
-    "bh": benjamini_hochberg,
-    "by": benjamini_yekutieli,
-    "bonferroni": bonferroni,
-    "max-t": lambda p: p,  # its smallest p is that of a single difference, if no resample reaches it
-    "none": lambda p: p,
-}
 # So many standard errors of a p beyond the level, another seed gives the other verdict in less than one in 1,000 cases.
 _SAFE: Final = 4
 # A line of text names at most this many pairs.
@@ -364,17 +339,13 @@ _MOST_PAIRS: Final = 5
 
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
     """For each of a metric's differences of runs, the columns `p` to `may_flip` of `RUN_DIFFERENCES`."""
-    defined = [null for null in nulls if not np.isnan(null.observed)]
-    rows = iter(_verdicts(defined, adjust, level) if defined else ())
-    return [
-        {"resamples": len(null.resampled), "may_flip": False, "adjustment": adjust, "m": len(defined)}
-        | ({} if np.isnan(null.observed) else next(rows))
-        for null in nulls
-    ]
-
-
-def _verdicts(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
-    alpha, adjusting = 1 - level, _ADJUST[adjust]
+    about: Row = {"may_flip": False, "adjustment": adjust, "m": sum(not np.isnan(null.observed) for null in nulls)}
+    rows = [{"resamples": len(null.resampled), **about} for null in nulls]
+    places = [place for place, null in enumerate(nulls) if not np.isnan(null.observed)]
+    nulls = [nulls[place] for place in places]
+    if not nulls:
+        return rows
+    alpha, adjusting = 1 - level, ADJUSTMENTS[adjust]
     p, bounds = (np.array(column) for column in zip(*((null.p(), null.bound) for null in nulls), strict=True))
     resamples = np.array([len(null.resampled) for null in nulls])
     own_smallest = smallest_p(bounds, resamples)
@@ -401,7 +372,9 @@ def _verdicts(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[d
         "resamples_needed": resamples_needed(bounds, alpha, adjusting),
         "may_flip": may_flip | (testable & at_most(lowest, alpha) & ~at_most(highest, alpha)),
     }
-    return pl.DataFrame(verdicts).to_dicts()
+    for place, verdict in zip(places, pl.DataFrame(verdicts).iter_rows(named=True), strict=True):
+        rows[place] |= verdict
+    return rows
 
 
 def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: float) -> float:
@@ -413,14 +386,7 @@ def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: fl
         scale[scale == 0] = 1  # no resample differs from 0
         return two_sided(float(np.quantile((drawn / scale).max(axis=1), level)))
     few = alpha / m**2  # so small that its adjusted p is below 1
-    return alpha * few / float(_ADJUST[adjust](np.append(few, np.ones(m - 1)))[0])
-
-
-def adjust_defined(p: Floats, adjust: Adjustment) -> Floats:
-    """Adjusted p; NaN where p is undefined."""
-    adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
-    adjusted[defined] = _ADJUST[adjust](p[defined])
-    return adjusted
+    return alpha * few / float(ADJUSTMENTS[adjust](np.append(few, np.ones(m - 1)))[0])
 
 
 def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:

@@ -22,7 +22,6 @@ from typing import Any, Final, NamedTuple, TypeAlias, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.compare import adjust_defined
 from dstbench.analysis.dialogues import per_dialogue, with_scores
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.arrays import Flags, Floats, Integers
@@ -53,6 +52,7 @@ from dstbench.stats import (
     pearson,
     spearman,
 )
+from dstbench.stats.adjust import adjust_defined
 from dstbench.stats.correlations import LEAST
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per

@@ -9,10 +9,10 @@ it uses the dependence between hypotheses, in resamples that all of them share.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -139,12 +139,18 @@ def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: boo
     return adjusted
 
 
-def smallest_p_of_swaps(discordant: int) -> float:
-    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues.
+#: The adjustments by their names; the smallest p of `max_t` is that of a single difference, if no resample reaches it.
+ADJUSTMENTS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
+    "holm": holm, "hochberg": hochberg, "bh": benjamini_hochberg, "by": benjamini_yekutieli, "bonferroni": bonferroni,
+    "max-t": lambda p: p, "none": lambda p: p,
+}  # fmt: skip
 
-    Of the 2ᵏ ways to swap them, two (none, all) give a difference as large as the observed one.
-    """
-    return float(min(1.0, 2.0 ** (1 - discordant)))
+
+def adjust_defined(p: Floats, adjustment: str) -> Floats:
+    """Adjusted p; NaN where p is undefined."""
+    adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
+    adjusted[defined] = ADJUSTMENTS[adjustment](p[defined])
+    return adjusted
 
 
 def smallest_p(bounds: ArrayLike, resamples: ArrayLike) -> Floats:
