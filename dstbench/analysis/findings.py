@@ -66,11 +66,7 @@ _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "sev
 
 
 def listed(names: Sequence[str], most: int = _MOST) -> str:
-    """Names as in a sentence; the first of them and the number of the rest if there are more than `most`.
-
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], 1)
-    ('a, b and c', 'a and 2 more')
-    """
+    """Names as in a sentence: the first ones, and the number of the rest if there are more than `most`."""
     shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
@@ -128,12 +124,7 @@ def _teams(board: pl.DataFrame) -> list[tuple[float, list[str], float]]:
 
 
 def highest(scores: pl.DataFrame) -> list[str]:
-    """The run with the highest score of the first metric that is a share, and the next; empty for a single run.
-
-    >>> rows = [("a", "jga", "share", 0.5), ("b", "jga", "share", 0.25)]
-    >>> highest(pl.DataFrame(rows, schema=["run", "metric", "unit", "value"], orient="row"))
-    ['a has the highest JGA, 50.00; b follows with 25.00']
-    """
+    """The run with the highest score of the first metric that is a share, and the next; empty for a single run."""
     board = ranked(scores)
     teams = _teams(board)
     if len(teams) < 2:
@@ -414,12 +405,7 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
 
 
 def failed(checks: pl.DataFrame) -> str | None:
-    """Which checks fail, in a line, with the runs if there are several; None: none does.
-
-    >>> rows = [("a", "coverage", "fail"), ("b", "coverage", "fail"), ("b", "slots", "ok")]
-    >>> failed(pl.DataFrame(rows, schema=["run", "check", "status"], orient="row"))
-    '1 check fails: coverage (a and b)'
-    """
+    """Which checks fail, in a line, with the runs if there are several; None: none does."""
     failures = checks.filter(status="fail").group_by("check", maintain_order=True).agg("run")
     if failures.is_empty():
         return None

@@ -244,11 +244,7 @@ class OfPairs(NamedTuple):
     resampled: Floats  # resamples × pairs
 
     def share(self, of: Callable[[Floats], Floats], value: float | None = None) -> Judged:
-        """The mean of a function of z over the pairs that have one; its value may be known otherwise.
-
-        Observed differences are larger than true ones by chance (z² by 1, on average), and those of resamples once
-        more. So resamples are made around differences that are smaller by as much.
-        """
+        """The mean of a function of z over the pairs that have one; its value may be known otherwise."""
         z = self.z[~np.isnan(self.z)]
         if not len(z):
             return Judged(np.nan, np.zeros(0))

@@ -143,10 +143,7 @@ def says_all(notations: object) -> bool:
 
 
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
-    """Several metrics in order, each once, from comma-separated text, or from an iterable of such texts and metrics.
-
-    A `UsageError` names all faults: wrong notations, users' own metrics that cannot be used, and two of one notation.
-    """
+    """Several metrics in order, each once, from texts and metrics; the error names all that are wrong."""
     metrics: dict[str, Metric] = {}
     errors: list[UsageError] = []
     for part in split(notations):

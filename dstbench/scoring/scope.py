@@ -31,15 +31,10 @@ _EXAMPLES: Final = 3  # slots that a warning names
 
 
 def open_under(convention: Convention, data: Data, needs: str = "", **reading: Unpack[Reading]) -> list[Run]:
-    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots.
-
-    In a long table, missing turns were dealt with when the table was written. `open_runs` warns that `missing` changes
-    nothing there; users get this warning only if they have set `missing` themselves. `needs` is what is computed from
-    states, in the plural: runs without states are then refused.
-    """
+    """Open runs with a convention's default for missing turns; `needs` (in the plural): what only states can give."""
     check_metrics(convention)  # before files are read, so that a typo costs no time
     with warnings.catch_warnings():
-        if reading.get("missing") is None:
+        if reading.get("missing") is None:  # else the user has set it, and should know that it changes nothing
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
             reading["missing"] = convention.missing
         runs = open_runs(data, **reading)

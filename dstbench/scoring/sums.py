@@ -153,10 +153,7 @@ def sum_up(
 
 
 def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.DataFrame:
-    """The columns of `Sums.table`, in which ratios are summed as whole numbers of parts.
-
-    Refuses statistics whose sums would be inexact: ratios outside 0 to 1, and counts whose squares would overflow.
-    """
+    """The columns of `Sums.table`; refuses ratios outside 0 to 1, and counts whose squares would overflow."""
     stats = [name for name in turns.columns if name.startswith(_STAT)]
     ratios = [name for name in stats if turns.schema[name].is_float()]
     counts = [name for name in stats if name not in ratios]

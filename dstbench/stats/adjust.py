@@ -124,10 +124,7 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
 
 
 def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: bool = False) -> Floats:
-    """Multiply the p, from the smallest, by factors of their ranks and number; make the products monotone.
-
-    Each is raised to the product of any smaller p, if that is larger; or (`up`) lowered to that of any larger p.
-    """
+    """Multiply p, from the smallest, by factors of rank and number; make them monotone (`up`: from the largest)."""
     values = np.asarray(p, np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise UsageError("p are a list of numbers from 0 to 1", hint="leave undefined ones out")
