@@ -137,16 +137,14 @@ def compare(
     """
     design = Design(resamples, seed, level, adjust)
     convention = as_convention(profile)
-    chosen = None if metrics is None else parse_all(metrics)
-    if chosen == []:
-        raise UsageError("no metric to compare", hint=f"omit -m to compute {DEFAULT}")
+    chosen = parse_all(DEFAULT if metrics is None else metrics)
     names = [name for name, _ in parts_to_open(data, **reading)]
     if len(names) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     seeds = None if models is None else seeds_of(models, names)
     baseline_index = None if baseline is None else index_of(baseline, data, names, seeds)
     runs = over_common_turns(open_under(convention, data, **reading))
-    paired = pair_up(runs, chosen or parse_all(DEFAULT), convention)
+    paired = pair_up(runs, chosen, convention)
     return resample(paired, design, models=seeds, baseline=baseline_index)
 
 

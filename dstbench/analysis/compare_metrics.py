@@ -155,8 +155,6 @@ def compare_metrics(
             raise UsageError(what, hint=f"omit {', '.join(of_runs)}, or give runs in its place")
         return _of_table(read_score_table(table, metrics))
     requested = None if metrics is None else parse_all(metrics)
-    if requested == []:
-        raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
     numbers: dict[str, float] = {}
     if along is not None:  # before any file is read
         along, numbers = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])

@@ -20,7 +20,6 @@ from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import warn_of_scores
 from dstbench.scoring.score import score_run, warn_of_frames
-from dstbench.scoring.sums import resolve
 from dstbench.scoring.turns import scored_turns
 from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
@@ -64,12 +63,13 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
             what = "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues"
             raise DstbenchError(what, file=run.name, hint="`dstbench score` works with any number")
         signatures.append(sign("any metric", {**parse(rows["signature"][0]).settings, "by": "run"}))
-    warn_of_scores(scored, metrics, convention)
+    warn_of_scores(scored, convention)
     for run, signature in zip(runs, signatures, strict=True):
         for clause in differences(signatures[0], signature):
             what = f"are not scored in the same way: they differ in {clause}"
             warn(f"{runs[0].name} and {run.name} {what}", when="before")
-    resolved = resolve(metrics, [sums for _, sums in scored], convention)
+    # Gold that differs only in values that mean "not in the state" may have more slots.
+    resolved = [*max((sums for _, sums in scored), key=lambda sums: len(sums.gold_slots)).metrics]
     statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
     dialogues = pl.concat([sums.table.select("dialogue") for _, sums in scored]).unique().sort("dialogue")
     # 0 if a run has no scored frame in a dialogue, as this can depend on its predictions.

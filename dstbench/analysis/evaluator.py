@@ -20,7 +20,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.metrics import Metric
+from dstbench.metrics import Metric, parse_all
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import States, StatesBuilder, sides_of, warn_of_notes
@@ -29,7 +29,7 @@ from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, gold_alone, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
-from dstbench.scoring.score import Scores, choose_metrics, requested_metrics, score, values_of, warn_of_frames
+from dstbench.scoring.score import Scores, choose_metrics, score, values_of, warn_of_frames
 from dstbench.typing import Missing
 
 State = dict[str, str]
@@ -75,7 +75,7 @@ class Evaluator:
         split: str | None = None,
         keys: Mapping[str, str] | None = None,
     ) -> None:
-        requested = requested_metrics(metrics)
+        requested = None if metrics is None else parse_all(metrics)
         self._convention = as_convention(profile)
         check_metrics(self._convention)
         self._missing: Missing = missing or self._convention.missing

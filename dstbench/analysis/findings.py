@@ -824,7 +824,8 @@ def differences(rows: pl.DataFrame) -> list[str]:
 
 def _in_runs(rows: pl.DataFrame) -> str:
     """The runs, in words; empty if there is none."""
-    return f" in {listed(rows['run'].to_list())}" if rows.height else ""
+    more = f" and {rows.height - _MOST} more" if rows.height > _MOST else ""
+    return f" in {', '.join(rows['run'].head(_MOST))}{more}" if rows.height else ""
 
 
 def most_alike(pairs: pl.DataFrame) -> list[str]:

@@ -40,7 +40,6 @@ from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
-from dstbench.scoring.sums import resolve
 from dstbench.stats.differences import TIE
 from dstbench.stats.influence import ClusterRatio, mean_over_clusters, slope_within_clusters
 from dstbench.stats.normal import check_level
@@ -155,7 +154,7 @@ def sensitivity(
         counts = ", ".join(str(metric) for metric in requested if metric.is_count)
         raise UsageError(f"{counts}: a count of errors, which has no loss", hint="metrics that are scores: -m jga,fga")
     rows, sums = score_run(run, chosen, (), convention)
-    chosen = resolve(chosen, [sums], convention)
+    chosen = [*sums.metrics]
 
     def figures(predicted: Run, *, mended: bool = False) -> tuple[pl.DataFrame, ...]:
         injected = inject(predicted, chosen, chosen_kinds, convention, mended=mended, sample=sample, seed=seed)

@@ -67,10 +67,7 @@ def sweep(
     >>> sweep(states, profiles=["verbatim", "star"]).select("profile", "value", "changed").rows()
     [('star', 1.0, ''), ('verbatim', 0.0, 'slots multiwoz-30 → -, gold-steps -case ...')]
     """
-    chosen = parse_all(metrics)
-    if not chosen:
-        raise UsageError("no metric to compute", hint="name at least one: jga")
-    chosen, targets = parse_targets(None if target is None else str(target), chosen)
+    chosen, targets = parse_targets(None if target is None else str(target), parse_all(metrics))
     names = [name.strip() for name in profiles.split(",")] if isinstance(profiles, str) else profiles
     conventions = {name: with_tables(name, labels, typos) for name in names or PROFILES}
     rows = list[tuple[Any, ...]]()

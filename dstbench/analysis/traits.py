@@ -133,7 +133,7 @@ def traits(
     for name, value, choices in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
         if value not in get_args(choices):
             raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choices))}")
-    pair = parse_all(disagree or ())
+    pair = parse_all(disagree) if disagree else []
     if disagree is not None and len(pair) != 2:
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
     chosen = parse_all([*([metrics] if isinstance(metrics, str) else metrics), *pair])

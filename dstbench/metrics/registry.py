@@ -157,6 +157,8 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
         except UsageError as error:
             errors.append(error)
+    if not metrics and not errors:
+        raise UsageError("no metric is named", hint="omit -m to take the default ones")
     if errors:
         hints = "; ".join(dict.fromkeys(error.hint for error in errors if error.hint))
         raise UsageError("; ".join(error.what for error in errors), hint=hints)

@@ -16,14 +16,14 @@ import polars as pl
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.conventions.profiles import OF_FORMATS, profile, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
-from dstbench.metrics import Metric, parse, parse_all, stats_of
+from dstbench.metrics import parse, parse_all, stats_of
 from dstbench.metrics.built_in import SA
 from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, count_rows, over_parts
 from dstbench.scoring.rows import SPELLED
-from dstbench.scoring.sums import Sums, resolve, sum_up
+from dstbench.scoring.sums import Sums, sum_up
 from dstbench.scoring.turns import TURN, counts_frames, view_of
 from dstbench.scoring.values import C
 
@@ -51,7 +51,8 @@ def open_under(convention: Convention, data: Data, needs: str = "", **reading: U
 def check_metrics(convention: Convention) -> None:
     """Raise a `UsageError` if the convention's own metrics, as a user's file names them, cannot be computed."""
     try:
-        parse_all(convention.metrics or ())
+        if convention.metrics is not None:
+            parse_all(convention.metrics)
     except UsageError as error:
         what = f"metrics of the profile {convention.name}: {error.what}"
         raise UsageError(what, hint=error.hint) from None
@@ -183,11 +184,11 @@ class Remedy(NamedTuple):
     jga: float
 
 
-def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric], convention: Convention) -> None:
+def warn_of_scores(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
     """Warn if alternatives or spelling (`SPELLING`) lower scores, or if a turn has more errors than T slots."""
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
-        for metric in resolve(metrics, [sums], convention):
+        for metric in sums.metrics:
             if isinstance(metric, SA) and 0 < (metric.T or 0) < sums.most_errors:
                 warn(
                     f"a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "

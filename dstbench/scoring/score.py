@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Unpack, overload
+from typing import Any, Final, NamedTuple, Unpack
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH
 from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
-from dstbench.scoring.sums import Sums, resolve, scores, scores_and_errors, sum_up
+from dstbench.scoring.sums import Sums, scores, scores_and_errors, sum_up
 from dstbench.scoring.turns import counts_frames, to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
@@ -57,26 +57,16 @@ class Scores(pl.DataFrame):
         check_known(group, self._keys, "scores have no column {!r} to choose by")
         rows: pl.DataFrame = self
         for key, wanted in {"metric": metric, **group}.items():
-            names = rows[key].unique(maintain_order=True).to_list()
-            if wanted not in names:
-                what = (
-                    "there is no score of {!r}"
-                    if key == "metric"
-                    else f"there is no score of {metric} with the {key} {{!r}}"
-                )
-                check_known([str(wanted)], map(str, names), what)
-            rows = rows.filter(pl.col(key) == wanted)
+            of = "" if key == "metric" else f"{metric} with the {key} "
+            names = rows[key].unique(maintain_order=True).cast(pl.String)
+            check_known([str(wanted)], names, f"there is no score of {of}{{!r}}")
+            rows = rows.filter(pl.col(key).cast(pl.String) == str(wanted))
         if rows.height > 1:
             apart = [key for key in self._keys if rows[key].n_unique() > 1]
             example = ", ".join(f"{key}={rows[key][0]!r}" for key in apart)
             raise UsageError(f"there are {rows.height:,} scores of {metric}", hint=f"value({metric!r}, {example})")
         value: float | None = rows["value"].item()
         return value
-
-    @overload  # type: ignore[override] # without an argument, it is not what frames give
-    def to_dict(self, *, as_series: None = None) -> dict[str, float | None]: ...
-    @overload
-    def to_dict(self, *, as_series: bool) -> dict[str, Any]: ...
 
     def to_dict(self, *, as_series: bool | None = None) -> dict[str, Any]:
         """The values by name, for loggers and JSON.
@@ -145,11 +135,11 @@ def turns(
     """
     convention = as_convention(profile)
     check_counts(counts or {})
-    runs = open_under(convention, data, "counts of slots", **reading)
-    tables = [to_turns(run.read(), convention, view=view, counts=counts) for run in runs]
-    return pl.concat(
-        [table.select(pl.lit(run.name).alias("run"), pl.all()) for run, table in zip(runs, tables, strict=True)]
-    )
+    tables = []
+    for run in open_under(convention, data, "counts of slots", **reading):
+        table = to_turns(run.read(), convention, view=view, counts=counts)
+        tables.append(table.select(pl.lit(run.name).alias("run"), pl.all()))
+    return pl.concat(tables)
 
 
 def score(
@@ -205,7 +195,7 @@ def open_and_score(
     check_known(names, GROUPS, "scores cannot be grouped by {!r}")
     groups = [name for name in dict.fromkeys(names) if name != "run"]  # scores are always by run
     convention = as_convention(profile)
-    requested = requested_metrics(metrics)  # before files are read, so that a typo costs no time
+    requested = None if metrics is None else parse_all(metrics)  # before files are read, so that a typo costs no time
     runs = open_under(convention, data, **reading)
     chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
@@ -219,26 +209,18 @@ def open_and_score(
         )
     warn_of_frames(runs, convention)
     results = [score_run(run, chosen, groups, convention, spelling=True) for run in runs]
-    warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], chosen, convention)
+    warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], convention)
     rows = pl.concat([table for table, _ in results])
     if len(runs) > 1:
         _warn_of_differences(rows)
     return runs, Scores(rows)
 
 
-def requested_metrics(metrics: str | Iterable[str | Metric] | None) -> list[Metric] | None:
-    """The metrics that a user asks for; None: the default ones."""
-    requested = None if metrics is None else parse_all(metrics)
-    if requested == []:
-        raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
-    return requested
-
-
 def choose_metrics(
     requested: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
 ) -> Sequence[Metric]:
     """The requested metrics; if there are none, those that a run without states allows, or else the default ones."""
-    if requested:
+    if requested is not None:
         return requested
     without_states = next((run.meta["only"] for run in runs if run.meta.get("only")), None)
     return parse_all(without_states or (DEFAULT_PER_SLOT if "slot" in by else convention.metrics or DEFAULT))
@@ -252,7 +234,7 @@ def score_run(
     spelling = spelling and view_of(by, convention) is None and not run.meta.get("only")
     _refuse_without_states(run, metrics, by, convention)
     sums = sum_up(run, metrics, by, convention, more=SPELLING if spelling else None, errors=True)
-    metrics = resolve(metrics, [sums], convention)
+    metrics = sums.metrics
     settings = convention.settings() | _further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
@@ -282,7 +264,7 @@ def score_run(
 class Whole(NamedTuple):
     """The scores of a whole run, without standard errors and scores of exact matching."""
 
-    metrics: list[Metric]  # parameters that depend on slots have their values
+    metrics: Sequence[Metric]  # parameters that depend on slots have their values
     values: tuple[float | None, ...]  # of each metric
     turns: int  # number of scored turns, or of frames if the convention scores these
     dialogues: int
@@ -293,9 +275,8 @@ def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention, *, 
     """The scores of a whole run, as `score_run` gives them, in less time; `signed`: with gold's fingerprint."""
     _refuse_without_states(run, metrics, (), convention)
     sums = sum_up(run, metrics, (), convention, signed=signed)
-    metrics = resolve(metrics, [sums], convention)
-    values, (turns, dialogues) = scores(metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
-    return Whole(metrics, values, turns, dialogues, _further_settings(run, (), convention, sums))
+    values, (turns, dialogues) = scores(sums.metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
+    return Whole(sums.metrics, values, turns, dialogues, _further_settings(run, (), convention, sums))
 
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:

@@ -17,7 +17,7 @@ import polars.selectors as cs
 
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import slot_total
+from dstbench.conventions.slots import are_multiwoz, slot_total
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.metrics import Metric, counts_and_stats, score_of, stats_of
 from dstbench.metrics.base import STEP, from_parts, in_parts, in_steps
@@ -45,31 +45,19 @@ class Sums:
     and a column ``moment:<pair>`` for each requested pair of statistics.
     """
 
+    metrics: Sequence[Metric]  # those asked for; parameters that depend on the slots in gold have their values
     table: pl.DataFrame
     fingerprint: int  # of gold under the convention, over the scored turns
     turns: int  # number of scored turns
     dialogues: int  # number of dialogues with a scored turn
     most_errors: int  # the most slot errors in one turn; 0 if slot accuracy is not scored
     gold_slots: frozenset[str]  # the slots that have a value in gold; empty if no metric needs them
-    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if no metric needs it
     alternatives: str | None  # a gold value that lists alternatives but is compared as one string; None: there is none
 
     def total(self, stat: str) -> int | None:
         """The sum of a statistic over all groups; None: it was not requested."""
         column = _STAT + stat
         return int(self.table[column].sum()) if column in self.table.columns else None
-
-
-def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convention) -> list[Metric]:
-    """The metrics with the parameter filled in that depends on the slots in these runs' gold: T of slot accuracy."""
-    scores_all = convention.scope is None or convention.outside == "scored"
-    total = slot_total(
-        frozenset[str]().union(*(sums.gold_slots for sums in runs)) if scores_all else (),
-        is_multiwoz=all(sums.is_multiwoz for sums in runs),
-        scope=convention.scope,
-        name=convention.scope_name,
-    )
-    return [metric.resolve(total) for metric in metrics]
 
 
 def sum_up(
@@ -125,7 +113,7 @@ def sum_up(
             "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
             "most_errors": turns[_STAT + ERRORS].max() or 0 if ERRORS in stats else 0,
             "gold_slots": part.gold_slots if needs_slots else frozenset(),
-            "is_multiwoz": needs_slots and part.is_multiwoz,
+            "is_multiwoz": needs_slots and are_multiwoz(part.long["dialogue"].unique()),
             "alternatives": part.alternatives if convention.multi == "literal" else None,
         }
 
@@ -140,14 +128,21 @@ def sum_up(
         }
     table = _pad(added["table"], added["all_turns"], stats, by, counts) if view == "slot" else added["table"]
     turns, dialogues = added["sizes"].row(0)
+    gold_slots = frozenset[str]().union(*facts["gold_slots"])
+    total = slot_total(
+        gold_slots if convention.scope is None or convention.outside == "scored" else (),
+        is_multiwoz=all(facts["is_multiwoz"]),
+        scope=convention.scope,
+        name=convention.scope_name,
+    )
     return Sums(
+        [metric.resolve(total) for metric in metrics],
         table.with_columns(from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))),
         sum(facts["fingerprint"]) % 2**64 if fingerprint is None else fingerprint,
         turns,
         dialogues,
         most_errors=max(facts["most_errors"]),
-        gold_slots=frozenset().union(*facts["gold_slots"]),
-        is_multiwoz=all(facts["is_multiwoz"]),
+        gold_slots=gold_slots,
         alternatives=next(filter(None, facts["alternatives"]), None),
     )
 

@@ -437,7 +437,7 @@ def test_undefined_scores_are_null_and_not_tested() -> None:
     ("options", "message"),
     [
         ({"metrics": "jgaa"}, "did you mean jga"),
-        ({"metrics": []}, "no metric to compare"),
+        ({"metrics": []}, "no metric is named"),
         ({"resamples": 0}, "0 resamples are too few"),
         ({"seed": -1}, "seed -1 is negative"),
         ({"level": 1.0}, "not between 0 and 1"),
