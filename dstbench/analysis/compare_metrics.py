@@ -175,7 +175,7 @@ def compare_metrics(
     validities, valid = validity(rankings, pairs, differences, known_order, level)
     halves, reliable = split_halves(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
-    orders = compare_orders(scores, resampled, level, differences)
+    agreement, reversals = compare_orders(scores, resampled, level, differences)
     of_measures: Mapping[str, Mapping[str, Judged | Power]] = {
         "soft_accuracy": valid, "swap_rate": reliable, "power": apart,
     }  # fmt: skip
@@ -187,8 +187,8 @@ def compare_metrics(
         contests=pl.concat([contests(measure, shares, level) for measure, shares in of_measures.items()]),
         spread=spread_of(scores, dict(paired_error.iter_rows())),
         power=power,
-        agreement=orders.agreement,
-        reversals=orders.reversals,
+        agreement=agreement,
+        reversals=reversals,
         dependence=_dependence(runs, paired.metrics, convention, level),
         scores=scores.select("run", "metric", "unit", "value", "se", "signature"),
         order=known_order,
@@ -203,12 +203,12 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
             "a table of scores has no dialogues: it gives spread and orders, but no intervals and tests", when="before"
         )
     _warn_of_scores(scores, "scores")
-    orders = compare_orders(scores)
+    agreement, reversals = compare_orders(scores)
     tables = {name: table.empty() for name, table in _OF_DIALOGUES.items()}
     return MetricComparison(
         spread=spread_of(scores),
-        agreement=orders.agreement,
-        reversals=orders.reversals,
+        agreement=agreement,
+        reversals=reversals,
         scores=scores.with_columns(signature=pl.lit(None, pl.String)),
         **tables,
     )

@@ -19,7 +19,7 @@ of whole dialogues finds a difference as large: the swap rate is close to the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -35,7 +35,7 @@ from dstbench.schema import analysis as schema
 from dstbench.stats import Bootstrap, influences
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import critical, two_sided
-from dstbench.stats.resampling import scores_of, shuffles
+from dstbench.stats.resampling import multiply, scores_of, shuffles
 
 _VALUE: Final = pl.col("value")
 # Orders that resamples agree with less than this on average have no interval.
@@ -56,13 +56,6 @@ def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = N
         signal_to_noise=pl.when(error > 0).then(pl.col("sd") / error),
     )
     return schema.SPREAD.conform(shown)
-
-
-class Orders(NamedTuple):
-    """How alike the orders of metrics are (rows of `RANK_AGREEMENT`), and the pairs that they reverse (`REVERSALS`)."""
-
-    agreement: pl.DataFrame
-    reversals: pl.DataFrame
 
 
 class Ranking:
@@ -95,10 +88,10 @@ def compare_orders(
     resampled: Mapping[str, Floats] | None = None,
     level: float = 0.95,
     differences: pl.DataFrame | None = None,
-) -> Orders:
-    """Kendall's tau-b (1945) of each two metrics' orders of runs, and the pairs of runs that they order differently."""
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Kendall's tau-b (1945) of each two metrics' orders (`RANK_AGREEMENT`), and the pairs they reverse (`REVERSALS`)."""
     table = scores.pivot(on="metric", index="run", values="value").fill_null(np.nan)
-    runs, metrics = table["run"].to_list(), table.columns[1:]
+    runs, (_, *metrics) = table["run"].to_list(), table.columns
     rankings = [Ranking(table[name].to_numpy(), (resampled or {}).get(name), name) for name in metrics]
     pairs = list(combinations(range(len(runs)), 2))
     agreement, reversals = list[dict[str, Any]](), list[dict[str, Any]]()
@@ -111,25 +104,19 @@ def compare_orders(
             better, worse = pairs[at][:: int(one.signs[at])]
             gaps = {f"difference_{side}": table[name][better] - table[name][worse] for side, name in names.items()}
             reversals.append({**names, "run": runs[better], "other": runs[worse], **gaps})
-    rows = schema.REVERSALS.of(reversals)
-    alike = schema.RANK_AGREEMENT.of(agreement)
-    if differences is not None:
-        rows = _with_significance(rows, differences)
-        counts = rows.group_by("first", "second").agg(reversed_surely=pl.col("significant").sum())
-        alike = alike.drop("reversed_surely").join(counts, on=["first", "second"], how="left", maintain_order="left")
-        alike = alike.with_columns(pl.col("reversed_surely").fill_null(0))
-    return Orders(schema.RANK_AGREEMENT.conform(alike), rows)
-
-
-def _with_significance(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
-    """Whether reversed pairs differ significantly, by adjusted p, in both metrics; null: one could not be tested."""
+    rows, alike = schema.REVERSALS.of(reversals), schema.RANK_AGREEMENT.of(agreement)
+    if differences is None:
+        return alike, rows
+    # A reversal is significant if both metrics' differences are; null: one could not be tested.
     turned = differences.rename({"run": "other", "other": "run"})
     verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
-    rows = reversals.drop("significant")
     for side in ("first", "second"):
         of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
         rows = rows.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
-    return schema.REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
+    rows = schema.REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
+    counts = rows.group_by("first", "second").agg(reversed_surely=pl.col("significant").sum())
+    alike = alike.drop("reversed_surely").join(counts, on=["first", "second"], how="left", maintain_order="left")
+    return schema.RANK_AGREEMENT.conform(alike.with_columns(pl.col("reversed_surely").fill_null(0))), rows
 
 
 def merit(metric: str, scores: Floats) -> Floats:
@@ -294,8 +281,8 @@ def split_halves(
     """Swap rate (Buckley & Voorhees 2000) and tau of random halves (`RELIABILITY`), and the swap rates."""
     if len(paired.runs) < 2:
         return schema.RELIABILITY.empty(), {}
-    dialogues = paired.sums.shape[1]
-    halves = _sampled(paired, [dialogues // 2], min(draws, _HALVES), seed, rest=True)
+    half = _sampled(paired, paired.sums.shape[1] // 2, min(draws, _HALVES), seed)
+    halves = half, paired.sums.sum(axis=1) - half
     rows, judged = list[dict[str, Any]](), dict[str, Judged]()
     for metric in paired.metrics:
         one, other = (signs(scores_of(paired.score(metric), sums)) for sums in halves)
@@ -317,28 +304,21 @@ def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
     if len(paired.runs) < 2:
         return schema.SAMPLE_SIZES.empty()
     dialogues = paired.sums.shape[1]
-    sizes = [size for size in _SIZES if size < dialogues]
-    samples = _sampled(paired, sizes, min(draws, _HALVES), seed)
+    samples = {size: _sampled(paired, size, min(draws, _HALVES), seed) for size in _SIZES if size < dialogues}
     rows: list[dict[str, Any]] = []
     for metric in paired.metrics:
         score = paired.score(metric)
         whole = signs(scores_of(score, paired.sums.sum(axis=1)))
-        for size, sums in zip(sizes, samples, strict=True):
+        for size, sums in samples.items():
             alike = 1 - _swaps(signs(scores_of(score, sums)), whole)
             rows.append({"metric": str(metric), "dialogues": size, "alike": alike})
     return schema.SAMPLE_SIZES.of(rows)
 
 
-def _sampled(paired: Paired, sizes: Sequence[int], draws: int, seed: int, *, rest: bool = False) -> list[Floats]:
-    """The sums of the first dialogues of random orders, for each size; `rest`: and of those after the last size."""
-    runs, dialogues, statistics = paired.sums.shape
-    columns = np.ascontiguousarray(paired.sums.transpose(1, 0, 2)).reshape(dialogues, runs * statistics)
-    totals: list[list[Floats]] = [[] for _ in sizes]
-    for places in shuffles(dialogues, draws, seed):
-        for of_size, size in zip(totals, sizes, strict=True):
-            of_size.append((places < size).astype(np.float64) @ columns)
-    sums = [np.concatenate(of_size).reshape(-1, runs, statistics) for of_size in totals]
-    return [*sums, paired.sums.sum(axis=1) - sums[-1]] if rest else sums
+def _sampled(paired: Paired, size: int, draws: int, seed: int) -> Floats:
+    """The sums of so many dialogues, the first ones of random orders: draws × runs × statistics."""
+    orders = shuffles(paired.sums.shape[1], draws, seed)
+    return multiply(((places < size).astype(np.float64) for places in orders), paired.sums, draws)
 
 
 def _swaps(one: Any, other: Any) -> float:

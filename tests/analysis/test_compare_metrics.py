@@ -186,19 +186,19 @@ def test_tau_b_of_ties_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
     from scipy.stats import kendalltau
 
     first, second = ([value / 4 for value in column] for column in zip(*pairs, strict=True))
-    tau = compare_orders(scores_of({"a": first, "b": second})).agreement["tau"].item()
+    tau = compare_orders(scores_of({"a": first, "b": second}))[0]["tau"].item()
     expected = kendalltau(first, second).statistic
     assert (tau is None) == bool(np.isnan(expected))
     assert tau is None or tau == pytest.approx(expected, abs=1e-12)
 
 
 def test_scores_that_differ_by_rounding_tie() -> None:
-    rows = compare_orders(scores_of({"a": [0.1 + 0.2, 0.3, 0.5], "b": [0.1, 0.2, 0.3]})).agreement
+    rows = compare_orders(scores_of({"a": [0.1 + 0.2, 0.3, 0.5], "b": [0.1, 0.2, 0.3]}))[0]
     assert rows["tau"].item() == pytest.approx(2 / np.sqrt(6))
 
 
 def test_an_order_goes_from_the_best_run_to_the_worst() -> None:
-    rows = compare_orders(scores_of({"jga": [0.1, 0.2, 0.3], "wrong": [30.0, 20.0, 10.0]})).agreement
+    rows = compare_orders(scores_of({"jga": [0.1, 0.2, 0.3], "wrong": [30.0, 20.0, 10.0]}))[0]
     assert rows.select("tau", "reversed").row(0) == (1, 0)
 
 
