@@ -89,7 +89,7 @@ def compare_orders(
     level: float = 0.95,
     differences: pl.DataFrame | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Kendall's tau-b (1945) of each two metrics' orders (`RANK_AGREEMENT`), and the pairs they reverse (`REVERSALS`)."""
+    """Kendall's tau-b (1945) of each two metrics' orders (`RANK_AGREEMENT`), and the pairs reversed (`REVERSALS`)."""
     table = scores.pivot(on="metric", index="run", values="value").fill_null(np.nan)
     runs, (_, *metrics) = table["run"].to_list(), table.columns
     rankings = [Ranking(table[name].to_numpy(), (resampled or {}).get(name), name) for name in metrics]
