@@ -102,7 +102,10 @@ def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
     """All checks of a run, in the order in which they are shown."""
-    counts = _value_counts(run)
+    pairs = ["slot", "gold", "pred"]  # the number of turns with each pair of values, as strings; null is absent
+    parts = over_partitions(run, lambda table: table.drop_nulls("slot").group_by(pairs).agg(turns=pl.len()))
+    counts = pl.concat(parts).group_by(pairs).agg(pl.col("turns").sum()).with_columns(pl.col(pairs).cast(pl.String))
+    counts = counts.sort(pairs)
     own = _scores(run, ",".join(_OF_FLOORS), convention)
     yield from _gold(run, convention, counts)
     yield from _floors(run, convention, own)
@@ -135,14 +138,6 @@ def _scores(run: Run, metrics: str, convention: Convention, pred: pl.Expr | None
 
 def _percent(value: float | None) -> str:
     return "undefined" if value is None else f"{100 * value:.2f}"
-
-
-def _value_counts(run: Run) -> pl.DataFrame:
-    """(slot, gold, pred, turns): the number of turns with each pair of values, as strings; null is absent."""
-    pairs = ["slot", "gold", "pred"]
-    parts = over_partitions(run, lambda table: table.drop_nulls("slot").group_by(pairs).agg(turns=pl.len()))
-    counts = pl.concat(parts).group_by(pairs).agg(pl.col("turns").sum())
-    return counts.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
 
 
 def _frequent(counts: pl.DataFrame, side: str) -> list[tuple[str, str, int]]:
@@ -277,5 +272,6 @@ def _spelling(run: Run, counts: pl.DataFrame, jga: float | None, convention: Con
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
     if jga is None or remedy is None:
         return found
-    text = f"{found.found}; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
-    return _Check(SPELLED, "warn", text, f"loses {100 * (remedy.jga - jga):.1f} points by spelling", jga=remedy.jga)
+    option, better = remedy
+    text = f"{found.found}; {option} takes jga from {_percent(jga)} to {_percent(better)}"
+    return _Check(SPELLED, "warn", text, f"loses {100 * (better - jga):.1f} points by spelling", jga=better)

@@ -275,9 +275,6 @@ def _with_ends(se: float, limits: tuple[float, float] | None) -> Row:
     return {"se": se if se > 0 else None, "low": low, "high": high}
 
 
-# --- runs and models by name -----------------------------------------------------------------------------------------
-
-
 def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
     """Indices of each model's runs (seeds); a run that no model names is a model of its own."""
     seeds = {model: sorted(set(runs_called(patterns, names, f"model {model!r}"))) for model, patterns in models.items()}
@@ -324,8 +321,6 @@ def index_of(baseline: str, data: Data, names: Sequence[str], seeds: Models | No
 def _hint(name: str, names: Sequence[str]) -> str:
     return did_you_mean(name, names) or f"there are {', '.join(names)}"
 
-
-# --- verdicts on differences ----------------------------------------------------------------------------------------
 
 #: Models with fewer seeds are not tested.
 FEWEST_SEEDS: Final = 3

@@ -243,9 +243,6 @@ def _power(
     return schema.POWER.conform(rows.hstack(ends)), judged
 
 
-# --- traits -----------------------------------------------------------------------------------------------------------
-
-
 def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, level: float) -> pl.DataFrame:
     """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
@@ -267,9 +264,6 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     dependence = schema.DEPENDENCE.of(rows_of_pairs)
     warn_of_no_interval(dependence.select("r", "low", run=None, first="metric", second="trait"))
     return dependence
-
-
-# --- warnings ---------------------------------------------------------------------------------------------------------
 
 
 def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:

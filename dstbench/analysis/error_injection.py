@@ -166,9 +166,6 @@ def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, p
     return values.filter(pl.int_range(pl.len()).over("slot") < _CANDIDATES).select("slot", "value", "meaning"), slots
 
 
-# --- changes of gold --------------------------------------------------------------------------------------------------
-
-
 def _with_changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows of a long table, sorted, with what tells which errors they can have.
 
@@ -235,8 +232,6 @@ def _with_errors(
         swaps=_in_state(changes, convention, "other", "gold").is_not_null() & changes["other"].is_not_null(),
     )
 
-
-# --- copies -----------------------------------------------------------------------------------------------------------
 
 _ABOUT: Final = ("kind", "dialogue", "number", "slot", "place", "next", "turns", "of", "drawn")
 

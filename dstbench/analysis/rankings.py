@@ -170,8 +170,6 @@ def limits_of_order(
     return max(least, middle + min(low, low / stable)), min(1.0, middle + max(high, high / stable))
 
 
-# --- pairs of runs in resamples -------------------------------------------------------------------------------------
-
 # Numbers of dialogues at which orders are compared with that of all dialogues.
 _SIZES: Final = (25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 # The largest number of random halves.
@@ -267,9 +265,6 @@ def of_pairs(paired: Paired, metric: Metric, bootstrap: Bootstrap) -> OfPairs:
     return OfPairs(z(scores_of(score, bootstrap.whole)), np.nan_to_num(z(scores_of(score, bootstrap.resampled))))
 
 
-# --- halves -----------------------------------------------------------------------------------------------------------
-
-
 def swap_share(z: Floats) -> Floats:
     """How often two random halves of the dialogues order a pair with this z otherwise."""
     return 2 * _normal(-np.abs(z))
@@ -326,9 +321,6 @@ def _swaps(one: Any, other: Any) -> float:
     return float((1 - one.astype(np.float64) * other).mean() / 2) if one.size else np.nan
 
 
-# --- a known order ----------------------------------------------------------------------------------------------------
-
-
 def validity(
     rankings: Mapping[str, Ranking],
     pairs: Mapping[str, OfPairs],
@@ -365,9 +357,6 @@ def validity(
 
 def _mean(values: Any) -> Any:
     return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
-
-
-# --- two metrics ------------------------------------------------------------------------------------------------------
 
 
 def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -> pl.DataFrame:

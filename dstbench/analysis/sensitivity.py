@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -147,7 +148,8 @@ def sensitivity(
     run = gold_run(data if gold is None else gold, split)
     run.need_states("errors")
     # How a run's missing turns were treated when it was read does not concern gold, and must not be in signatures.
-    run = replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
+    predicts_gold = partial(pl.DataFrame.with_columns, pred=pl.col("gold"))
+    run = replace(run, derive=predicts_gold, meta={**run.meta, "missing": "error"})
     check_gold_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
     if requested is not None and len(chosen) < len(requested) and not says_all(metrics):
@@ -208,10 +210,6 @@ def _predicted(
         return None
     (run,) = open_under(convention, {name: loaded}, gold=gold, split=split, missing=missing)
     return None if run.meta.get("only") else run
-
-
-def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
-    return table.with_columns(pl.col("gold").alias("pred"))
 
 
 def _costs(

@@ -125,9 +125,6 @@ def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = 
     )
 
 
-# --- numbers along which runs are ordered -----------------------------------------------------------------------------
-
-
 def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float]]:
     """What orders runs, and each run's number: in its name (``t5_0.05``), or in a table (``share=FILE``)."""
     along, _, file = along.partition("=")

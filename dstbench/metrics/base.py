@@ -286,9 +286,6 @@ def _example(columns: Mapping[str, Column], height: int) -> pl.DataFrame:
     return pl.select(series)
 
 
-# --- counts, statistics and scores that metrics share -----------------------------------------------------------------
-
-
 def before(of_row: str | pl.Expr) -> pl.Expr:
     """What a column or expression over judged rows is in the slot's turn before; null in the slot's first row.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, Unpack
+from typing import Final, Unpack
 
 import polars as pl
 
@@ -177,13 +177,6 @@ SPELLING: Final = {
 _MOST_TURNS: Final = 200_000
 
 
-class Remedy(NamedTuple):
-    """An option that makes values equal which differ by spelling only, and the joint goal accuracy under it."""
-
-    option: str
-    jga: float
-
-
 def warn_of_scores(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
     """Warn if alternatives or spelling (`SPELLING`) lower scores, or if a turn has more errors than T slots."""
     for run, sums in scored:
@@ -197,12 +190,16 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
                 )
         spelled, jga = sums.total("spelled") or 0, (sums.total("right") or 0) / max(sums.turns, 1)
         if spelled > _WORTH * sums.turns and (remedy := spelling_remedy(run, convention, jga)) is not None:
-            what = "turns fail on spelling only"
+            option, better = remedy
+            what, cell = "turns fail on spelling only", ("slot", "gold", "pred")
+            pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, n=pl.len())
+            ordered = pairs.sort("n", *cell, descending=[True, False, False, False], nulls_last=True)
+            examples = ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(2).iter_rows())
             warn(
-                f"{what}, such as {_examples(run, convention)}; with {remedy.option}, JGA is {100 * remedy.jga:.2f} "
-                f"instead of {100 * jga:.2f} ({number_of(spelled, 'turn')})",
+                f"{what}, such as {examples}; with {option}, JGA is {100 * better:.2f} instead of {100 * jga:.2f} "
+                f"({number_of(spelled, 'turn')})",
                 run=run.name,
-                kind=f"{what}; {remedy.option} raises JGA",
+                kind=f"{what}; {option} raises JGA",
                 count=spelled,
             )
     _warn_of_order(scored, convention)
@@ -247,8 +244,8 @@ def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
         )
 
 
-def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
-    """The option that makes values equal which differ by spelling only, if JGA under it is over a point above `jga`."""
+def spelling_remedy(run: Run, convention: Convention, jga: float) -> tuple[str, float] | None:
+    """The option that makes values equal which differ by spelling only, and its JGA, if that is a point above `jga`."""
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
@@ -259,7 +256,7 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     for option, other in options.items():
         remedied = _jga(run, other)
         if remedied is not None and remedied - jga > _WORTH:
-            return Remedy(option, remedied)
+            return option, remedied
     return None
 
 
@@ -272,11 +269,3 @@ def _jga(run: Run, convention: Convention) -> float | None:
     sums = sum_up(run, [parse("jga")], [], convention, signed=False).table
     right, turns = sums.select("stat:right", "stat:turns").row(0)
     return right / turns if turns else None
-
-
-def _examples(run: Run, convention: Convention) -> str:
-    """The two most frequent pairs of values that differ by spelling."""
-    cell = ("slot", "gold", "pred")
-    pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
-    ordered = pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
-    return ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(2).iter_rows())

@@ -183,9 +183,6 @@ def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
     return tanh(atanh(r) - reach), tanh(atanh(r) + reach)
 
 
-# --- correlations of columns ---------------------------------------------------------------------------------------
-
-
 def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
     """The correlation of two columns over the rows in which both are defined.
 
@@ -214,9 +211,6 @@ def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
     a, b = a / np.abs(a).max(), b / np.abs(b).max()
     r = float(np.sum(a * b) / sqrt(float(np.sum(a * a)) * float(np.sum(b * b))))
     return max(-1.0, min(1.0, r)), len(a)
-
-
-# --- pieces of the formulas ----------------------------------------------------------------------------------------
 
 
 def _check(n: float, **correlations: float) -> None:

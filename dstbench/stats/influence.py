@@ -206,9 +206,6 @@ def spread_over_seeds(scores: Sequence[Floats], of_dialogues: Sequence[Floats]) 
     return Spread(sqrt(variance), variance**2 / (sum(squares) + shared**2 / together.df))
 
 
-# --- a mean and a slope over units in clusters ------------------------------------------------------------------------
-
-
 class ClusterRatio(NamedTuple):
     """A ratio of sums, its interval, and the number of clusters whose denominator is above 0; NaN where undefined."""
 
@@ -246,9 +243,6 @@ def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRat
 
 def _sums(of_unit: Integers, column: Floats) -> Floats:
     return np.bincount(of_unit, weights=column).astype(np.float64, copy=False)
-
-
-# --- correlations over rows in clusters -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -158,9 +158,6 @@ def _stream(seed: int, which: int) -> np.random.Generator:
     return np.random.default_rng([seed, which])
 
 
-# --- the bootstrap ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Estimate(Shown):
     """A score (or a difference of scores) and its uncertainty.
@@ -287,9 +284,6 @@ class Bootstrap(Shown):
         """
         observed, resampled = scores_of(score, self.whole), scores_of(score, self.resampled)
         return [Replicates(float(value), resampled[:, run], abs(float(value))) for run, value in enumerate(observed)]
-
-
-# --- approximate randomisation ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
