@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import LOOSE, is_dontcare, normaliser
+from dstbench.conventions.normalise import is_dontcare
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, number_of
@@ -24,7 +23,7 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
 from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.scope import open_under, spelling_remedy, unscored
+from dstbench.scoring.scope import open_under, spelled_pairs, spelling_remedy, unscored
 from dstbench.scoring.score import values_of
 from dstbench.typing import Dontcare
 
@@ -32,7 +31,6 @@ _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # States count as turn-level if at least this share of predicted slots whose gold value stays is gone in the next turn;
 # in cumulative states it is a few per cent.
 _FORGETS: Final = 0.5
-_SPELLING: Final = lru_cache(2**16)(normaliser(LOOSE))  # runs over one gold share most of their values
 #: The check that compares the turns of gold and predictions.
 COVERAGE: Final = "coverage"
 #: The check that accepts values in other spellings.
@@ -117,7 +115,7 @@ def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[s
     yield found._replace(found=f"{number_of(n, 'value')}: {found.found}") if n else found
     yield _cumulative(run)
     yield from _values(run, counts, ontology)
-    yield _spelling(run, counts, own["jga"], convention)
+    yield _spelling(run, own["jga"], convention)
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in _frequent(counts, "gold") if BETWEEN in gold]
     yield _listing("gold with alternatives", named, "note")
     in_gold, in_pred = (
@@ -260,14 +258,10 @@ def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str
     yield found
 
 
-def _spelling(run: Run, counts: pl.DataFrame, jga: float | None, convention: Convention) -> _Check:
+def _spelling(run: Run, jga: float | None, convention: Convention) -> _Check:
     """Values that are wrong by spelling only, and the option that accepts them, if JGA rises by it."""
-    wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", descending=True, maintain_order=True)
-    spelled = [
-        (f"{slot}: {gold!r} / {pred!r}", turns)
-        for slot, gold, pred, turns in wrong.iter_rows()
-        if _SPELLING(slot, gold) == _SPELLING(slot, pred)
-    ]
+    pairs = spelled_pairs(run, convention).drop_nulls().iter_rows()
+    spelled = [(f"{slot}: {gold!r} / {pred!r}", turns) for slot, gold, pred, turns in pairs]
     found = _listing(SPELLED, spelled, "warn", "some values spelled differently")
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
     if jga is None or remedy is None:

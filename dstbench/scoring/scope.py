@@ -191,10 +191,8 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
         spelled, jga = sums.total("spelled") or 0, (sums.total("right") or 0) / max(sums.turns, 1)
         if spelled > _WORTH * sums.turns and (remedy := spelling_remedy(run, convention, jga)) is not None:
             option, better = remedy
-            what, cell = "turns fail on spelling only", ("slot", "gold", "pred")
-            pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, n=pl.len())
-            ordered = pairs.sort("n", *cell, descending=[True, False, False, False], nulls_last=True)
-            examples = ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(2).iter_rows())
+            what, pairs = "turns fail on spelling only", spelled_pairs(run, convention).head(2)
+            examples = ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in pairs.iter_rows())
             warn(
                 f"{what}, such as {examples}; with {option}, JGA is {100 * better:.2f} instead of {100 * jga:.2f} "
                 f"({number_of(spelled, 'turn')})",
@@ -258,6 +256,13 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> tuple[str, 
         if remedied is not None and remedied - jga > _WORTH:
             return option, remedied
     return None
+
+
+def spelled_pairs(run: Run, convention: Convention) -> pl.DataFrame:
+    """(slot, gold, pred, turns): values that are wrong by spelling only, the most frequent first."""
+    cell = ("slot", "gold", "pred")
+    pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
+    return pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
 
 
 def _gold_slots(run: Run) -> frozenset[str]:
