@@ -182,15 +182,12 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         hash(metric)
     except TypeError:
         raise UsageError(f"{place} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
-    expressions = {}
-    for part in ("counts", "stats"):
-        expressions[part] = _called(getattr(metric, part), f"{place}: {part}()")
-        if not isinstance(expressions[part], dict):
-            what = f"{place}: {part}() gives {expressions[part]!r}, not a dictionary from names to expressions"
-            raise UsageError(what)
-    counts, stats = expressions["counts"], expressions["stats"]
+    counts, stats = (_called(getattr(metric, part), f"{place}: {part}()") for part in ("counts", "stats"))
+    for part, given in (("counts", counts), ("stats", stats)):
+        if not isinstance(given, dict):
+            raise UsageError(f"{place}: {part}() gives {given!r}, not a dictionary from names to expressions")
     check_counts(counts, f"{place}: ")
-    example = _example_turns()
+    example = _example(TURNS.columns, 6)
     if counts:
         example = example.with_columns(_example_rows().select(**summable(counts)).head(example.height))
     alone = "each turn by itself: it aggregates, looks at other rows or is a literal"
@@ -263,12 +260,6 @@ def _example_rows() -> pl.DataFrame:
     at = pl.int_range(8)
     dialogue = pl.when(at < 4).then(pl.lit("D1")).otherwise(pl.lit("D2")).cast(rows["dialogue"].dtype)
     return rows.with_columns(dialogue=dialogue, first=at % 2 == 0)
-
-
-@cache
-def _example_turns() -> pl.DataFrame:
-    """A turn table of six turns, to try metrics on."""
-    return _example(TURNS.columns, 6)
 
 
 def _example(columns: Mapping[str, Column], height: int) -> pl.DataFrame:

@@ -33,17 +33,12 @@ def formula(expression: pl.Expr) -> str:
 
 def formulas(metric: Metric) -> dict[str, str]:
     """A metric as the query that it is."""
-    stats = metric.stats()
-    return {
-        "counts": _listed(metric.counts()),
-        "per_turn": _listed(stats),
-        "value": formula(metric.score({name: pl.col(name) for name in stats})),
-    }
-
-
-def _listed(expressions: Mapping[str, pl.Expr]) -> str:
-    written = {name: formula(one) for name, one in expressions.items()}
-    return "; ".join(text if text == name else f"{name} = {text}" for name, text in written.items())
+    stats, texts = metric.stats(), []
+    for expressions in (metric.counts(), stats):
+        written = {name: formula(one) for name, one in expressions.items()}
+        texts.append("; ".join(text if text == name else f"{name} = {text}" for name, text in written.items()))
+    value = formula(metric.score({name: pl.col(name) for name in stats}))
+    return {"counts": texts[0], "per_turn": texts[1], "value": value}
 
 
 def _written(node: Mapping[str, Any]) -> str:

@@ -11,6 +11,8 @@ from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import built_in
 from dstbench.metrics.base import Metric, check_own
@@ -166,18 +168,13 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
 
 
 def _value(text: str, kind: Any, place: str, hint: str) -> Any:
+    wanted = f"not a {'' if kind is float else 'whole '}number"
     if get_origin(kind) is Literal:
-        if text not in get_args(kind):
-            raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(kind))}", hint=hint)
-        return text
-    if kind is str:
-        return text
-    if kind is bool and text in ("True", "False"):
-        return text == "True"
+        wanted = f"none of {', '.join(get_args(kind))}"
     try:
         if kind is float:
             numerator, _, denominator = text.partition("/")
             return float(numerator) / float(denominator or 1)
-        return int(text)
-    except (ValueError, ZeroDivisionError):
-        raise UsageError(f"{place} is {text!r}, not a {'' if kind is float else 'whole '}number", hint=hint) from None
+        return msgspec.convert(text, kind, strict=False)
+    except (msgspec.ValidationError, ValueError, ZeroDivisionError):
+        raise UsageError(f"{place} is {text!r}, {wanted}", hint=hint) from None
