@@ -1,20 +1,7 @@
-"""Whether one run is better than another: intervals and tests over whole dialogues.
+"""Whether one run is better than another: intervals and tests over whole dialogues (see `dstbench help statistics`).
 
-Conventions: the unit is the dialogue, never the turn, as a tracker's errors persist from turn to turn. All runs and
-metrics share the draws; a seed gives the same bits on every machine. p-values are adjusted for the differences of one
-metric, because each metric is read as a leaderboard of its own.
-
-Standard errors are linearised, as those of `score`. A share's interval is Wilson's with the effective number of
-independent units, so it is honest at 0 and 100 % too. One test gives both p and interval of a difference, so that the
-interval excludes 0 exactly if p is at most 1 − level: of two runs, approximate randomisation. If models with several
-runs (seeds) are named, models are compared, not runs, since that one seed beats another says little about their models:
-by Welch's t over the seeds, with the variance of dialogues. A model needs three seeds for that.
-
-Where p is within Monte Carlo error of the level, ten times as many resamples are drawn; if it still is, the result says
-that another seed may give the other verdict.
-
-A difference counts as not tested, whatever its p, if its smallest possible adjusted p is above 1 − level: `significant`
-is then null. This happens with few resamples for many differences, and if runs differ in few dialogues.
+All runs and metrics share the draws. A difference counts as not tested, whatever its p, if its smallest possible
+adjusted p is above 1 − level: with few resamples for many differences, and if runs differ in few dialogues.
 """
 
 from __future__ import annotations

@@ -1,20 +1,14 @@
 """What scores of runs say about metrics: how far each spreads the runs, how alike their orders are, and how sure.
 
-Conventions: an order goes from the best run to the worst: the highest score first, or, where a metric counts errors,
-the lowest. Two scores tie if they differ by no more than rounding (`stats.differences.TIE`). Two orders are compared
-over the runs that both metrics have a score for.
-
-What a metric says of a pair of runs is the pair's difference in standard errors of the paired difference
-(z). Shares of pairs are functions of z, averaged over the pairs, and so have the standard deviation of their resamples
-of dialogues, in which the standard errors stay. Intervals and tests of two metrics' difference are by the normal
-distribution, over shared resamples. They are about test sets of as many dialogues as this one.
+Orders go from the best run to the worst, over the runs that both metrics have a score for; two scores tie if they
+differ by no more than rounding (`stats.differences.TIE`). What a metric says of a pair of runs is their difference in
+standard errors of the paired difference (z). Shares of pairs are means of functions of z, whose standard deviation is
+that of resamples of dialogues; intervals and tests of two metrics' difference are by the normal distribution, over
+shared resamples.
 
 The share of pairs that are told apart (power) varies the more, the more pairs are close to the level. So its interval
 has the shares that it would have on average if all true differences were so many times the observed ones, for all
 multiples under which it is not among the 2.5 % lowest or highest shares.
-
-A random half of the dialogues orders a pair otherwise than the other half about as often as approximate randomisation
-of whole dialogues finds a difference as large: the swap rate is close to the mean p of the pairs.
 """
 
 from __future__ import annotations

@@ -1,21 +1,13 @@
-"""What one error costs under each metric, by kind of error and by when it happens.
+"""What one error costs under each metric, by kind of error and by when it happens (see `dstbench help metrics`).
 
-Conventions: gold is scored against itself, and against copies of its dialogues that have one error each
-(`error_injection`). The *loss* of an error is the dialogue's score of gold less that of the copy. A run is scored
-against copies of its own dialogues that have one error more, or one that is mended: then the loss is what the copy has
-less, or gains. What an error costs a perfect prediction does not carry over to a run, most of whose turns may be wrong
-already.
+The *loss* of an error is the dialogue's score less that of a copy that has the error (`error_injection`); of one that
+is mended, what the copy gains. The position of a change in turn t of n (from 0) is t/(n - 1), so dialogues of a single
+turn have none. A metric's *position bias* is the slope of the loss on the position within dialogues: how much more an
+error costs in the last turn than in the first. (A slope over all errors would not be 0 even if it costs the same at any
+time, because late and early changes are in different dialogues.) Dialogues are the clusters of means and slopes.
 
-The position of a change in turn t of n (from 0) is t/(n - 1), so dialogues of a single turn have none. A metric's
-*position bias* is the slope of the loss on the position within dialogues: how much more an error costs in the last turn
-than in the first of a dialogue, and 0 if it costs the same at any time. (A slope over all errors would not be 0 even
-then, because late and early changes are in different dialogues, of different lengths.) Intervals of means and slopes
-take dialogues as clusters, because errors of one dialogue are not independent (`stats.clusters`).
-
-A sample draws k of the N errors of a kind that a dialogue can have. It estimates the figures of all errors: each drawn
-error counts N/k times in means, so that dialogues with many changes count as much as without a sample, and a dialogue's
-sums of squares and products in slopes, of k - 1 degrees of freedom, count (N - 1)/(k - 1) times. The intervals hold the
-uncertainty of the draws too.
+A sample draws k of the N errors of a kind that a dialogue can have: each counts N/k times in means, and a dialogue's
+sums of squares and products in slopes, of k - 1 degrees of freedom, (N - 1)/(k - 1) times.
 """
 
 from __future__ import annotations

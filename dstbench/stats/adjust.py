@@ -2,8 +2,7 @@
 
 Bonferroni's and Holm's adjustments bound the probability of even one false rejection under any dependence, Hochberg's
 under positive dependence. Benjamini & Hochberg's bounds the expected share of false rejections under positive
-dependence, Benjamini & Yekutieli's under any. `max_t` bounds the same probability as Holm's, and has more power because
-it uses the dependence between hypotheses, in resamples that all of them share.
+dependence, Benjamini & Yekutieli's under any. `max_t` bounds what Holm's does, with more power.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """Resampling of dialogues: the bootstrap, and approximate randomisation, of any score that is a function of sums.
 
-The unit is the dialogue, never the turn: a tracker's errors persist, so the turns of a dialogue are not independent.
-
 A resample is a row of counts, one per dialogue; its sums are this row times the sums per dialogue. All sums are
-multiples of a power of two, small enough for every partial sum to be a double without rounding. So the matrix product
-has the same bits in any order of addition, on any number of threads. Rows are drawn one after another from one stream
-per random seed. All runs and all metrics share the same draws, so differences are paired.
+multiples of a power of two, small enough for every partial sum to be a double without rounding, so the matrix product
+has the same bits in any order of addition, on any number of threads. All runs and metrics share the same draws, so
+differences are paired.
 
-The bootstrap draws dialogues with replacement, and leaves out resamples in which the score is undefined. Approximate
-randomisation swaps the predictions of two runs in each dialogue by the toss of a coin, and counts the resamples that
-differ at least as much as observed; ties count, and so do resamples in which a score is undefined.
+The bootstrap leaves out resamples in which the score is undefined. Approximate randomisation swaps the predictions of
+two runs in each dialogue by the toss of a coin, and counts the resamples that differ at least as much as observed; ties
+count, and so do resamples in which a score is undefined.
 """
 
 from __future__ import annotations
