@@ -20,7 +20,8 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
 from dstbench.scoring.scope import check_gold_scope, gold_counts, open_under, warn_of_unscored
-from dstbench.scoring.score import Whole, score_whole
+from dstbench.scoring.score import further_settings, refuse_without_states
+from dstbench.scoring.sums import scores, sum_up
 from dstbench.signature import sign
 
 _LOG: Final = logging.getLogger(__name__)
@@ -78,9 +79,9 @@ def sweep(
             warn(f"not tried: {'; '.join(reasons)}", run=run.name)
         for above, this in zip(scored[:1] + scored, scored, strict=False):
             changed = _changes(above.settings, this.settings)
-            for metric, value in zip(this.scores.metrics, this.scores.values, strict=True):
-                score = str(metric), metric.unit, value, this.scores.turns, this.scores.dialogues
-                rows.append((run.name, this.profile, *score, changed, sign(metric.settings(), this.settings)))
+            for metric, *score in this.scores:
+                signature = sign(metric.settings(), this.settings)
+                rows.append((run.name, this.profile, str(metric), metric.unit, *score, changed, signature))
     if not rows:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
     table = SWEEP.of(rows)
@@ -92,14 +93,14 @@ class _Scored(NamedTuple):
 
     profile: str
     settings: dict[str, str]  # those of its signatures
-    scores: Whole
+    scores: list[tuple[Metric, float | None, int, int]]  # each with its numbers of turns and dialogues
 
 
 def _of_run(
     run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]
 ) -> tuple[list[_Scored], dict[str, list[str]]]:
     """The run under each profile, from the highest first metric down, and the others, by why they do not suit."""
-    scores, scored, left_out = dict[Convention, Whole](), list[_Scored](), dict[str, list[str]]()
+    known, scored, left_out = dict[Convention, tuple[Any, ...]](), list[_Scored](), dict[str, list[str]]()
     slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
     for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
         check_gold_scope(run, one)
@@ -114,11 +115,16 @@ def _of_run(
             left_out.setdefault(reason, []).append(name)
             continue
         choices = what_counts(convention, metrics)
-        if choices not in scores:
-            scores[choices] = score_whole(named, metrics, convention)
+        if choices not in known:
+            refuse_without_states(run, metrics, (), convention)
+            sums = sum_up(named, metrics, (), convention)
+            values, sizes = scores(sums.metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
+            of_each = [(metric, value, *sizes) for metric, value in zip(sums.metrics, values, strict=True)]
+            known[choices] = further_settings(run, (), convention, sums), of_each
             warn_of_unscored(named, convention)
-        scored.append(_Scored(name, convention.settings() | scores[choices].settings, scores[choices]))
-    firsts = {one.profile: one.scores.values[0] for one in scored}
+        further, of_each = known[choices]
+        scored.append(_Scored(name, convention.settings() | further, of_each))
+    firsts = {one.profile: one.scores[0][1] for one in scored}
     scored.sort(key=lambda one: (firsts[one.profile] is None, -(firsts[one.profile] or 0)))
     return scored, left_out
 

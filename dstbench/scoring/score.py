@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -232,10 +232,10 @@ def score_run(
     """The score rows of one run (see `score`), and its sums; `spelling`: also those of `SPELLING`, of whole states."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     spelling = spelling and view_of(by, convention) is None and not run.meta.get("only")
-    _refuse_without_states(run, metrics, by, convention)
+    refuse_without_states(run, metrics, by, convention)
     sums = sum_up(run, metrics, by, convention, more=SPELLING if spelling else None, errors=True)
     metrics = sums.metrics
-    settings = convention.settings() | _further_settings(run, by, convention, sums)
+    settings = convention.settings() | further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
     columns = {"value": values, "se": pl.DataFrame(errors).fill_nan(None)}
@@ -261,31 +261,14 @@ def score_run(
     return rows[["run", *by, "metric", "unit", *columns, "turns", "dialogues", "signature"]], sums
 
 
-class Whole(NamedTuple):
-    """The scores of a whole run, without standard errors and scores of exact matching."""
-
-    metrics: Sequence[Metric]  # parameters that depend on slots have their values
-    values: tuple[float | None, ...]  # of each metric
-    turns: int  # number of scored turns, or of frames if the convention scores these
-    dialogues: int
-    settings: dict[str, str]  # those of the signature that are no choices of the convention
-
-
-def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention, *, signed: bool = True) -> Whole:
-    """The scores of a whole run, as `score_run` gives them, in less time; `signed`: with gold's fingerprint."""
-    _refuse_without_states(run, metrics, (), convention)
-    sums = sum_up(run, metrics, (), convention, signed=signed)
-    values, (turns, dialogues) = scores(sums.metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
-    return Whole(sums.metrics, values, turns, dialogues, _further_settings(run, (), convention, sums))
-
-
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
-    """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
-    whole = score_whole(run, metrics, convention, signed=False)
-    return dict(zip(map(str, whole.metrics), whole.values, strict=True))
+    """The values of a whole run by metric, as `score_run` gives them, in less time."""
+    refuse_without_states(run, metrics, (), convention)
+    sums = sum_up(run, metrics, (), convention, signed=False)
+    return dict(zip(map(str, sums.metrics), scores(sums.metrics, sums.table).row(0), strict=True))
 
 
-def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
+def further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
     """The settings of a signature, in its order, that follow the choices of the convention."""
     name, frames = str(run.meta.get("format")), run.meta.get("frames")
     counted = {"frames": "unknown" if frames is None else str(frames["gold"])}
@@ -302,7 +285,7 @@ def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums:
     }
 
 
-def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
+def refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
     """If the run has no states, only marks of right slots, refuse whatever depends on slots and values."""
     only = run.meta.get("only")
     if not only:
