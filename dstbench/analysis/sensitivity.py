@@ -151,15 +151,17 @@ def sensitivity(
     chosen = [*sums.metrics]
 
     def figures(predicted: Run, *, mended: bool = False) -> tuple[pl.DataFrame, ...]:
-        injected = inject(predicted, chosen, chosen_kinds, convention, mended=mended, sample=sample, seed=seed)
-        of_dialogues = injected.errors.group_by("kind", "number").agg(pl.col("of", "drawn").first())
+        made, changes, single = inject(
+            predicted, chosen, chosen_kinds, convention, mended=mended, sample=sample, seed=seed
+        )
+        of_dialogues = made.group_by("kind", "number").agg(pl.col("of", "drawn").first())
         sums = of_dialogues.group_by("kind").agg(possible=pl.col("of").sum(), errors=pl.col("drawn").sum())
         counts = pl.DataFrame({"kind": chosen_kinds}).join(sums, on="kind", how="left", maintain_order="left")
-        about = {"changes": injected.changes, "single": injected.single, "sample": sample, "seed": sample and seed}
+        about = {"changes": changes, "single": single, "sample": sample, "seed": sample and seed}
         counts = counts.with_columns(
             pl.col("possible", "errors").fill_null(0), **{k: pl.lit(v) for k, v in about.items()}
         )
-        return *_costs(injected.errors, chosen_kinds, list(map(str, chosen)), bins, level), counts
+        return *_costs(made, chosen_kinds, list(map(str, chosen)), bins, level), counts
 
     costs, bias, errors = figures(run)
     _check(run.name, errors, bias)

@@ -165,7 +165,7 @@ def losses(states: Any, profile: str = "verbatim", kinds: str = ",".join(KINDS))
     convention, metrics = as_convention(profile), parse_all(METRICS)
     (run,) = open_runs(states)
     of_gold = replace(run, derive=lambda table: table.with_columns(pred="gold"))
-    errors = inject(of_gold, metrics, kinds.split(","), convention).errors
+    errors, _, _ = inject(of_gold, metrics, kinds.split(","), convention)
     return errors.rename({str(metric): metric.name for metric in metrics})
 
 
