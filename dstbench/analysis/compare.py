@@ -27,8 +27,9 @@ from dstbench.runs.open import Data, Reading, parts_to_open, short_names
 from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
-from dstbench.stats import Randomisation, Spread, influences, smallest_detectable, spread, spread_over_seeds, tally
+from dstbench.stats import Randomisation, Spread, influences, smallest_detectable, spread, spread_over_seeds
 from dstbench.stats.adjust import ADJUSTMENTS, adjust_defined, at_most, max_t, resamples_needed, smallest_p
+from dstbench.stats.differences import tally
 from dstbench.stats.normal import check_level, two_sided
 from dstbench.typing import Adjustment
 
@@ -228,10 +229,9 @@ class _Compared:
             if verdict.get("significant") is not None and se > 0:
                 strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
                 detectable, limits = smallest_detectable(se, strictest), own.limits(se, sums.shape[1], design.level)
-            counts = vars(tally(of_dialogues[a], of_dialogues[b]))
-            row = {**counts, "unscored": counts["undefined"], "discordant": discordant, "detectable": detectable}
-            difference = float(self.values[a] - self.values[b])
-            rows.append({"difference": difference, **row, **verdict, **_with_ends(se, limits)})
+            row: Row = {"difference": float(self.values[a] - self.values[b]), **tally(of_dialogues[a], of_dialogues[b])}
+            row |= {"discordant": discordant, "detectable": detectable}
+            rows.append(row | verdict | _with_ends(se, limits))
         return rows
 
     def models(self, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]]) -> list[Row]:

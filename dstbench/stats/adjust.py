@@ -150,18 +150,7 @@ def adjust_defined(p: Floats, adjustment: str) -> Floats:
 
 
 def smallest_p(bounds: ArrayLike, resamples: ArrayLike) -> Floats:
-    """The smallest p that resampling can give.
-
-    Args:
-        bounds: For each hypothesis, the smallest p that any number of resamples can give; 0: there is no such bound.
-        resamples: How many resamples are drawn, for all hypotheses or for each.
-
-    Returns:
-        The smallest p with that many resamples, in the order of the bounds.
-
-    >>> smallest_p([0, 0.25], 99).tolist()
-    [0.01, 0.25]
-    """
+    """The smallest p with so many resamples, of hypotheses of which no number can give less than their bounds."""
     smallest: Floats = np.maximum(1 / (1 + np.asarray(resamples, np.float64)), np.asarray(bounds, np.float64))
     return smallest
 
@@ -173,20 +162,7 @@ def at_most(p: ArrayLike, alpha: float) -> Flags:
 
 
 def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats], Floats]) -> list[int | None]:
-    """The fewest resamples with which the adjusted p of each hypothesis can reach a level.
-
-    Args:
-        bounds: For each hypothesis, the smallest p with any number of resamples; 0: there is no such bound.
-        alpha: The significance level, above 0.
-        adjust: From p to adjusted p; a smaller p must not have a larger adjusted p.
-
-    Returns:
-        The numbers of resamples, in the order of the bounds; None where no number is enough.
-
-    >>> from dstbench.stats import holm
-    >>> resamples_needed([0, 0, 0, 0, 0, 0], 0.05, holm), resamples_needed([0, 0.25], 0.05, holm)
-    ([119, 119, 119, 119, 119, 119], [39, None])
-    """
+    """The fewest resamples with which the adjusted p of each hypothesis can reach a level; None: no number will."""
     least = np.asarray(bounds, np.float64)
 
     @cache  # the searches for most hypotheses try the same numbers

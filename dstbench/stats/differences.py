@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dstbench.arrays import Floats
 from dstbench.errors import UsageError
-from dstbench.schema.record import Shown
 from dstbench.stats.normal import critical
 
 if TYPE_CHECKING:
@@ -75,39 +74,11 @@ def smallest_detectable(se: float, alpha: float = 0.05, df: float | None = None)
     return (critical(1 - alpha, df) + critical(_POWER_LEVEL, df)) * se
 
 
-@dataclass(frozen=True)
-class Tally(Shown):
-    """In how many dialogues the first of two runs is better, equal, or worse, or a score is undefined.
-
-    Attributes:
-        wins: Dialogues in which the first is better.
-        ties: Dialogues in which both are equal, up to `TIE`.
-        losses: Dialogues in which the second is better.
-        undefined: Dialogues in which either has no score.
-    """
-
-    wins: int
-    ties: int
-    losses: int
-    undefined: int
-
-
-def tally(first: ArrayLike, second: ArrayLike) -> Tally:
-    """Count dialogues by which run has the higher score; NaN is undefined.
-
-    Args:
-        first: A score per dialogue.
-        second: The other run's, in the same order.
-
-    Raises:
-        UsageError: The numbers of scores differ.
-
-    >>> tally([1, 0.5, 0.1 + 0.2, 0], [0, 0.5, 0.3, float("nan")])
-    Tally(wins=1, ties=2, losses=0, undefined=1)
-    """
-    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    if one.ndim != 1 or one.shape != other.shape:
-        raise UsageError(f"scores of shape {one.shape} and {other.shape} cannot be paired")
-    difference, tolerance = one - other, TIE * np.maximum(np.abs(one), np.abs(other))
-    wins, ties, losses = difference > tolerance, np.abs(difference) <= tolerance, -difference > tolerance
-    return Tally(*(int(np.sum(flags)) for flags in (wins, ties, losses, np.isnan(difference))))
+def tally(first: Floats, second: Floats) -> dict[str, int]:
+    """In how many dialogues the first of two runs is better, equal (up to `TIE`) or worse, or a score is undefined."""
+    difference, tolerance = first - second, TIE * np.maximum(np.abs(first), np.abs(second))
+    flags = {
+        "wins": difference > tolerance, "ties": np.abs(difference) <= tolerance, "losses": -difference > tolerance,
+        "unscored": np.isnan(difference),
+    }  # fmt: skip
+    return {name: int(np.sum(those)) for name, those in flags.items()}

@@ -80,16 +80,7 @@ def _with_units(sums: ArrayLike, spare: int = 0) -> tuple[Floats, Floats]:
 
 
 def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Draw as many dialogues as there are, with replacement, for each resample; count how often each is drawn.
-
-    Args:
-        dialogues: The number of dialogues.
-        resamples: The number of resamples.
-        seed: Random seed; 0 or more.
-
-    Yields:
-        Blocks of counts, resamples × dialogues; each row adds up to `dialogues`.
-    """
+    """How often each dialogue is drawn, with replacement, in each resample: blocks of resamples × dialogues."""
     rng = _stream(seed, _DIALOGUES)
     for rows in _blocks(dialogues, resamples):
         drawn = rng.integers(dialogues, size=(rows, dialogues))
@@ -98,16 +89,7 @@ def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Toss a coin for each dialogue in each resample, which decides whether the dialogue is swapped.
-
-    Args:
-        dialogues: The number of dialogues.
-        resamples: The number of resamples.
-        seed: Random seed; 0 or more.
-
-    Yields:
-        Blocks of 1 (swapped) and 0, resamples × dialogues.
-    """
+    """Whether each dialogue is swapped in each resample, by a coin: blocks of 1 and 0, resamples × dialogues."""
     rng = _stream(seed, _SWAPS)
     for rows in _blocks(dialogues, resamples):
         drawn = rng.integers(2**64, size=(rows, -(-dialogues // 64)), dtype=np.uint64)

@@ -17,6 +17,7 @@ from dstbench import stats
 from dstbench.analysis.compare import Leaderboard
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render
+from dstbench.stats.resampling import swaps
 from dstbench.typing import Adjustment
 from tests.corpora import EXAMPLE, States, corpora
 
@@ -93,7 +94,7 @@ def test_resamples_drawn_and_scored_by_hand() -> None:
     assert found.design["dialogues"].item() == number == len(names)
 
     swapped: list[tuple[dict[str, float], dict[str, float]]] = []
-    for coins in np.concatenate(list(stats.swaps(number, times, seed))):
+    for coins in np.concatenate(list(swaps(number, times, seed))):
         pairs = [(other[n], one[n]) if coin else (one[n], other[n]) for n, coin in zip(names, coins, strict=True)]
         swapped.append((score([a for a, _ in pairs]), score([b for _, b in pairs])))
 

@@ -23,6 +23,7 @@ from dstbench.analysis.rankings import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import metric_charts
 from dstbench.rendering.tables import render
+from dstbench.stats.resampling import weights
 from tests import formats
 from tests.commands import run, whole
 from tests.once import compute_once
@@ -258,7 +259,7 @@ def test_intervals_are_those_of_resamples_by_hand() -> None:
     }
     observed = [dstbench.score(runs, metrics=m)["value"].to_list() for m in metrics]
     taus, alike = [], []
-    for counts in np.concatenate(list(stats.weights(len(names), times, seed))).astype(int):
+    for counts in np.concatenate(list(weights(len(names), times, seed))).astype(int):
         drawn = [name for name, n in zip(names, counts, strict=True) for _ in range(n)]
         whole = [pl.concat([of_dialogue[run_name, name] for name in drawn]) for run_name in runs]
         orders = [[table.select(dstbench.parse(m).expr()).item() for table in whole] for m in metrics]

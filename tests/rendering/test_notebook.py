@@ -208,7 +208,7 @@ def test_all_that_public_functions_return_is_shown() -> None:
         name: thing for name, thing in returned.items()
         if dataclasses.is_dataclass(thing) or hasattr(thing, "_fields")
     }  # fmt: skip
-    assert records.keys() >= {"Comparison", "Estimate", "Kappa", "Leaderboard", "RankCorrelation", "Tally"}
+    assert records.keys() >= {"Comparison", "Estimate", "Kappa", "Leaderboard", "RankCorrelation"}
     assert [name for name, thing in records.items() if not hasattr(thing, "_repr_html_")] == []
 
 

@@ -19,10 +19,9 @@ from dstbench.stats import (
     Replicates,
     as_exact_floats,
     linearised_se,
-    swaps,
-    weights,
 )
 from dstbench.stats import resampling as module
+from dstbench.stats.resampling import swaps, weights
 
 Floats = NDArray[np.float64]
 
