@@ -483,19 +483,6 @@ def test_values_are_those_of_score_for_any_states(first: States, second: States)
         assert row["wins"] + row["ties"] + row["losses"] + row["unscored"] == found.design["dialogues"].item()
 
 
-def test_another_run_changes_no_pair(found: Leaderboard, three: dict[str, Any]) -> None:
-    two = {name: three[name] for name in ("careful", "forgetful")}
-    alone = dstbench.compare(two, metrics=METRICS, resamples=400, seed=3).differences
-    among = found.differences.filter(run="careful", other="forgetful")
-    same = ["metric", *SIGNED, "se", "wins", "losses"]
-    alone, among = (
-        rows.join(other, ["metric", "resamples"], "semi") for rows, other in ((alone, among), (among, alone))
-    )
-    assert alone.height > 3  # in the other metrics, more resamples are drawn for one of them
-    for one, other in zip(alone.select(same).iter_rows(), among.select(same).iter_rows(), strict=True):
-        assert one[1:] == pytest.approx(other[1:], abs=1e-12)
-
-
 def test_the_level_is_that_of_intervals_and_tests(three: dict[str, Any]) -> None:
     narrow, wide = (dstbench.compare(three, resamples=400, level=level) for level in (0.5, 0.99))
     assert (narrow.scores["low"] > wide.scores["low"]).all()
@@ -547,15 +534,6 @@ def test_the_order_of_models_and_their_runs_does_not_matter(three: dict[str, Any
         assert row == pytest.approx(same, abs=1e-12)
     assert one.differences["low"].item() == pytest.approx(-other.differences["high"].item())
     assert one.differences["p"].item() == pytest.approx(other.differences["p"].item())
-
-
-def test_missing_predictions_count_as_wrong_in_all_runs() -> None:
-    gold = [{k: s[k] for k in ("dialogue_id", "turn", "gold")} for s in two()]
-    runs = {"one": without_gold(two()), "other": without_gold(two()[:3])}
-    with pytest.warns(dstbench.DstbenchWarning, match="without a prediction"):
-        found = dstbench.compare(runs, gold=gold, missing="wrong", resamples=50)
-    assert found.scores["value"].to_list() == [1, 0.75]
-    assert set(found.scores["turns"]) == {4}
 
 
 @pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.DstbenchWarning")

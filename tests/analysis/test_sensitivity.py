@@ -226,7 +226,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.again
-def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable() -> None:
     (gold,) = open_runs({"gold": synthetic(12)["careful"]})
     costs = partial(dstbench.sensitivity, gold, metrics="jga,fga,f1", kinds="missed,wrong,swap", gold_only=True)
     whole, some, others = (costs(sample=n, seed=s) for n, s in ((None, 0), (2, 0), (2, 1)))
@@ -236,8 +236,6 @@ def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: p
     assert not some.costs.equals(others.costs)
     assert some.errors.filter(kind="missed")["errors"].item() == 24  # each of its dialogues has two changes
     assert some.errors["possible"].equals(whole.errors["possible"])
-    monkeypatch.setattr(error_injection, "_ROWS", 200)
-    assert equal(whole, costs())
 
 
 def sampled_and_not(states: Any, seeds: int, sample: int, **options: Any) -> pl.DataFrame:
