@@ -11,8 +11,6 @@ from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-import msgspec
-
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import built_in
 from dstbench.metrics.base import Metric, check_own
@@ -168,6 +166,8 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
 
 
 def _value(text: str, kind: Any, place: str, hint: str) -> Any:
+    import msgspec  # not before: few metrics are written with parameters
+
     wanted = f"not a {'' if kind is float else 'whole '}number"
     if get_origin(kind) is Literal:
         wanted = f"none of {', '.join(get_args(kind))}"
