@@ -212,7 +212,7 @@ def open_and_score(
     warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], convention)
     rows = pl.concat([table for table, _ in results])
     if len(runs) > 1:
-        _warn_of_differences(rows)
+        warn_of_differences(rows)
     return runs, Scores(rows)
 
 
@@ -316,7 +316,7 @@ def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
         )
 
 
-def _warn_of_differences(rows: pl.DataFrame) -> None:
+def warn_of_differences(rows: pl.DataFrame) -> None:
     """Warn of metrics whose signatures differ between runs, so that scores are not comparable; name the settings."""
     clauses: dict[str, list[str]] = {}
     signatures = rows.select("metric", "run", "signature").unique(maintain_order=True)
