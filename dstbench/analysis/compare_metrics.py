@@ -32,11 +32,10 @@ from dstbench.analysis.rankings import (
     OfPairs,
     Power,
     Ranking,
-    by_size,
     compare_orders,
     contests,
     of_pairs,
-    split_halves,
+    reliability,
     spread_of,
     validity,
 )
@@ -173,7 +172,7 @@ def compare_metrics(
     rankings = {name: Ranking(values[name].to_numpy(), drawn, name) for name, drawn in resampled.items()}
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
     validities, valid = validity(rankings, pairs, differences, known_order, level)
-    halves, reliable = split_halves(paired, pairs, resamples, seed, level)
+    halves, sizes, reliable = reliability(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     agreement, reversals = compare_orders(scores, resampled, level, differences)
     of_measures: Mapping[str, Mapping[str, Judged | Power]] = {
@@ -183,7 +182,7 @@ def compare_metrics(
     return MetricComparison(
         validity=validities,
         reliability=halves,
-        sizes=by_size(paired, resamples, seed),
+        sizes=sizes,
         contests=pl.concat([contests(measure, shares, level) for measure, shares in of_measures.items()]),
         spread=spread_of(scores, dict(paired_error.iter_rows())),
         power=power,

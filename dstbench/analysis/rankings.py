@@ -264,18 +264,23 @@ def swap_share(z: Floats) -> Floats:
     return 2 * _normal(-np.abs(z))
 
 
-def split_halves(
+def reliability(
     paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float
-) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """Swap rate (Buckley & Voorhees 2000) and tau of random halves (`RELIABILITY`), and the swap rates."""
-    if len(paired.runs) < 2:
-        return schema.RELIABILITY.empty(), {}
-    half = _sampled(paired, paired.sums.shape[1] // 2, min(draws, _HALVES), seed)
-    halves = half, paired.sums.sum(axis=1) - half
-    rows, judged = list[dict[str, Any]](), dict[str, Judged]()
-    for metric in paired.metrics:
-        one, other = (signs(scores_of(paired.score(metric), sums)) for sums in halves)
-        name, swaps, tau = str(metric), _swaps(one, other), tau_b(one, other)
+) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Judged]]:
+    """How alike random halves (`RELIABILITY`), and n dialogues and all (`SAMPLE_SIZES`), order pairs; swap rates."""
+    dialogues, total, draws = paired.sums.shape[1], paired.sums.sum(axis=1), min(draws, _HALVES)
+
+    def sampled(size: int) -> Floats:
+        """The sums of so many dialogues, the first ones of random orders: draws × runs × statistics."""
+        first = ((places < size).astype(np.float64) for places in shuffles(dialogues, draws, seed))
+        return multiply(first, paired.sums, draws)
+
+    half, samples = sampled(dialogues // 2), {size: sampled(size) for size in _SIZES if size < dialogues}
+    rows, sizes, judged = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, Judged]()
+    for metric in paired.metrics if len(paired.runs) > 1 else ():
+        name, score = str(metric), paired.score(metric)
+        one, other = (signs(scores_of(score, sums)) for sums in (half, total - half))
+        swaps, tau = _swaps(one, other), tau_b(one, other)
         judged[name] = pairs[name].share(swap_share, swaps)
         low, high = judged[name].limits(level)
         of_halves = float(np.nanmean(tau)) if not np.isnan(tau).all() else np.nan
@@ -285,29 +290,11 @@ def split_halves(
             "tau_full": 2 * of_halves / (1 + of_halves) if of_halves > 0 else np.nan,
             "halves": len(tau),
         })  # fmt: skip
-    return schema.RELIABILITY.of(rows), judged
-
-
-def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
-    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.analysis.SAMPLE_SIZES`."""
-    if len(paired.runs) < 2:
-        return schema.SAMPLE_SIZES.empty()
-    dialogues = paired.sums.shape[1]
-    samples = {size: _sampled(paired, size, min(draws, _HALVES), seed) for size in _SIZES if size < dialogues}
-    rows: list[dict[str, Any]] = []
-    for metric in paired.metrics:
-        score = paired.score(metric)
-        whole = signs(scores_of(score, paired.sums.sum(axis=1)))
+        whole = signs(scores_of(score, total))
         for size, sums in samples.items():
             alike = 1 - _swaps(signs(scores_of(score, sums)), whole)
-            rows.append({"metric": str(metric), "dialogues": size, "alike": alike})
-    return schema.SAMPLE_SIZES.of(rows)
-
-
-def _sampled(paired: Paired, size: int, draws: int, seed: int) -> Floats:
-    """The sums of so many dialogues, the first ones of random orders: draws × runs × statistics."""
-    orders = shuffles(paired.sums.shape[1], draws, seed)
-    return multiply(((places < size).astype(np.float64) for places in orders), paired.sums, draws)
+            sizes.append({"metric": name, "dialogues": size, "alike": alike})
+    return schema.RELIABILITY.of(rows), schema.SAMPLE_SIZES.of(sizes), judged
 
 
 def _swaps(one: Any, other: Any) -> float:
