@@ -227,6 +227,7 @@ class OfPairs(NamedTuple):
         z = self.z[~np.isnan(self.z)]
         if not len(z):
             return Judged(np.nan, np.zeros(0))
+        # By chance, observed z² are larger than true ones by 1 on average, and those of resamples once more.
         size = float(np.mean(z[np.isfinite(z)] ** 2)) if np.isfinite(z).any() else np.inf
         shrunk = self._around((1 - 1 / size) ** 0.5 if size > 1 else 0.0)
         return Judged(float(of(z).mean()) if value is None else value, of(shrunk).mean(axis=1))
