@@ -163,11 +163,9 @@ def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, p
 def _with_changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows of a long table, sorted, with what tells which errors they can have.
 
-    These are `place` and `turns`, as in `_ABOUT`; `number` of the dialogue in this table; `value` of gold under the
-    convention; whether the prediction is right, here, in the next row, and as long as gold keeps the value (`ok`,
-    `ok_next`, `all_ok`), and whether there is one (`predicted`); `old`, the prediction in the turn before; whether gold
-    changes (`is_change`), and the place until which it keeps the value (`next`); whether values begin that gold has not
-    (`is_over`), and where they end (`over_next`).
+    `ok_next` and `all_ok`: whether the prediction is right in the next row, and as long as gold keeps the value; `old`:
+    the prediction in the turn before; `next`: the place until which gold keeps the value; `is_over`, `over_next`: where
+    values that gold has not begin and end.
     """
     turn = table.select("dialogue", "turn").unique().sort("dialogue", "turn").with_columns(
         place=pl.int_range(pl.len()).over("dialogue"), turns=pl.len().over("dialogue").cast(pl.Int64)

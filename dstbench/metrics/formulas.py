@@ -22,8 +22,6 @@ def formula(expression: pl.Expr) -> str:
 
     >>> formula(pl.col("n_correct").cast(pl.Int64) / (pl.col("n_gold") + pl.col("n_pred")))
     'n_correct / (n_gold + n_pred)'
-    >>> formula(pl.when(pl.col("n_gold") > 0).then((-0.5 * pl.col("n_pred")).exp()))
-    'exp(-0.5 * n_pred) if (n_gold > 0) else null'
     """
     try:
         return _bare(json.loads(expression.meta.serialize(format="json")))

@@ -70,11 +70,10 @@ def sum_up(
     errors: bool = False,
     signed: bool = True,
 ) -> Sums:
-    """Sum the statistics of metrics, and `more`, over a run.
+    """Sum the statistics of metrics, and `more`, over a run; `signed`: whether to find `Sums.fingerprint`.
 
-    `errors`: also what standard errors need, the products of two statistics' sums in each dialogue; not by slot, as
-    turns are padded after they are summed, nor by dialogue, as a single one has no spread. `signed`: whether to find
-    `Sums.fingerprint`.
+    `errors`: also the products of two statistics' sums in each dialogue; not by slot, as turns are padded after they
+    are summed, nor by dialogue, as a single one has no spread.
     """
     counts, stats = counts_and_stats(metrics)
     stats |= more or {}
@@ -152,15 +151,13 @@ def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, 
     stats = [name for name in turns.columns if name.startswith(_STAT)]
     ratios = [name for name in stats if turns.schema[name].is_float()]
     counts = [name for name in stats if name not in ratios]
-    extremes = collect(turns.lazy().select(pl.concat_list(C(name).min(), C(name).max()).alias(name) for name in ratios))
-    for name, (least_and_most,) in extremes.to_dict(as_series=False).items():
-        for extreme in least_and_most:
-            if extreme is not None and not 0 <= extreme <= 1:
-                raise UsageError(
-                    f"statistic {name.removeprefix(_STAT)!r} is {extreme:g} in a turn, and a float must be a ratio "
-                    "from 0 to 1",
-                    hint="make it a whole number (Int64), or divide it by the largest value it can have",
-                )
+    outside = turns.lazy().select(C(name).filter((C(name) < 0) | (C(name) > 1)).first() for name in ratios)
+    for name, (value,) in collect(outside).to_dict(as_series=False).items():
+        if value is not None:
+            raise UsageError(
+                f"statistic {name.removeprefix(_STAT)!r} is {value:g} in a turn; a float must be a ratio from 0 to 1",
+                hint="make it a whole number (Int64), or divide it by the largest value it can have",
+            )
     dialogues = collect(
         turns.lazy()
         .with_columns(in_parts(C(ratios).cast(pl.Float64).clip(0, 1)), C(counts).cast(pl.Int64))
