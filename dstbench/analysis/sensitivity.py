@@ -127,7 +127,12 @@ def sensitivity(
     >>> sensitivity(gold, metrics="jga,tla", kinds="missed").bias.select("kind", "metric", "loss", "bias").rows()
     [('missed', 'jga', 0.625, -0.75), ('missed', 'tla', 0.25, 0.0)]
     """
-    chosen_kinds = _kinds(kinds)
+    texts = KINDS if kinds is None else [kinds] if isinstance(kinds, str) else kinds
+    named_kinds = [name.strip() for part in texts for name in part.split(",")]
+    if not named_kinds:
+        raise UsageError("no kind of error is asked for", hint=f"some of {', '.join(KINDS)}; None: all")
+    check_known(named_kinds, KINDS, "there is no kind of error {!r}")
+    chosen_kinds = [kind for kind in KINDS if kind in named_kinds]
     if not 1 <= bins <= _MOST_BINS:
         raise UsageError(f"bins={bins} is not a number from 1 to {_MOST_BINS}")
     if sample is not None and sample < 1:
@@ -181,16 +186,6 @@ def sensitivity(
         schema.ERROR_KINDS.conform(errors),
         rows.select("run", "metric", "unit", by_dialogue),
     )
-
-
-def _kinds(kinds: str | Sequence[str] | None) -> list[str]:
-    """The kinds, in the order of `KINDS`."""
-    texts = KINDS if kinds is None else [kinds] if isinstance(kinds, str) else kinds
-    names = [name.strip() for part in texts for name in part.split(",")]
-    if not names:
-        raise UsageError("no kind of error is asked for", hint=f"some of {', '.join(KINDS)}; None: all")
-    check_known(names, KINDS, "there is no kind of error {!r}")
-    return [kind for kind in KINDS if kind in names]
 
 
 def _predicted(

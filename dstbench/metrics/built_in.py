@@ -202,11 +202,6 @@ class PairMetric(_BuiltIn, source="Wu et al. 2019 (TRADE), compute_prf"):
         return divide(sums[self._turn_value], sums["turns"])
 
     @property
-    def is_accuracy_of_a_slot(self) -> bool:
-        """Whether this is a slot's accuracy when computed by slot, where each side has at most one pair per turn."""
-        return self.avg == "macro" and self.empty == "1"
-
-    @property
     def _turn_value(self) -> str:
         return f"{self.name}[{self.empty},{self.wrong}]"
 

@@ -200,7 +200,9 @@ def open_and_score(
     chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warn("categorical slots are matched by similarity too; --schema schema.json says which they are")
-    accuracies = [metric for metric in chosen if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
+    # By slot, each side has at most one pair in a turn.
+    pairs = [metric for metric in chosen if isinstance(metric, PairMetric)]
+    accuracies = [metric for metric in pairs if (metric.avg, metric.empty) == ("macro", "1")]
     if "slot" in groups and accuracies:
         micro = ",".join(str(replace(metric, avg="micro")) for metric in accuracies)
         warn(

@@ -92,7 +92,11 @@ def sum_up(
     of_turns = list(dict.fromkeys([*TURN, *turn_groups]))
 
     def sum_part(part: Part) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-        _check_services(part, convention)
+        if convention.schema is not None and convention.slot_set is None:
+            services = set(part.laid_out().cells.drop_nulls("gold")["domain"].cast(pl.String))
+            if lacking := sorted(services - convention.schema.services):  # their frames would be left out in silence
+                what = f"the schema has no service {lacking[0]}, which gold has"
+                raise DstbenchError(what, hint="--schema takes the schema.json of the scored split")
         whole, scored, counted = part.counted(convention, view, counts, frames=frames)
         if LENGTH in by:
             lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
@@ -229,18 +233,6 @@ def _check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], co
                 file=run.name,
                 hint="omit that metric; SGD's own files, and predictions in their layout, may have them",
             )
-
-
-def _check_services(part: Part, convention: Convention) -> None:
-    """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
-    if convention.schema is None or convention.slot_set is not None:
-        return
-    services = part.laid_out().cells.drop_nulls("gold")["domain"].unique().cast(pl.String)
-    if lacking := sorted(set(services) - convention.schema.services):
-        raise DstbenchError(
-            f"the schema has no service {lacking[0]}, which gold has",
-            hint="--schema takes the schema.json of the scored split",
-        )
 
 
 # The step of a central difference, relative to the sum that is moved; its error and that of rounding are about 10⁻¹⁰.
