@@ -658,7 +658,10 @@ def which_metric(compared: MetricComparison) -> list[str]:
     if compared.validity.height:
         tau = compared.validity.filter(metric=best, measure="tau").row(0, named=True)
         ends = "" if tau["low"] is None else f" ({tau['low']:.2f} to {tau['high']:.2f})"
-        lines = [f"report {best}: it orders runs along {tau['along']} best, tau {tau['value']:.2f}{ends}"]
+        text = f"tau {tau['value']:.2f}{ends}"
+        lines = [f"report {best}: it orders runs along {tau['along']} best, {text}"]
+        if tau["value"] <= 0:
+            lines = [f"no metric rises with {tau['along']}: the nearest is {best}, {text}; should scores rise with it?"]
     worse = [metric for metric in metrics if metric in beaten]
     sides = (("not significantly worse", others), ("significantly worse", worse))
     lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
@@ -813,7 +816,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
             if runs := _in_runs(of_pair.filter(_IS_SIGNIFICANT & verdict)):
                 sides.append(f"{words} {'it' if sides else second}{runs}")
         if sides:
-            lines.append(f"{first} is {', '.join(sides)}{given} ({adjusted} at most {1 - of_pair['level'][0]:.2g})")
+            lines.append(f"{first} is {', and '.join(sides)}{given} ({adjusted} ≤ {1 - of_pair['level'][0]:.2g})")
         if chance := _in_runs(of_pair.filter(~_IS_SIGNIFICANT)):
             what = "the difference" if sides else f"the difference of {first} and {second}{given}"
             lines.append(f"{what} could be chance{chance}")
@@ -824,8 +827,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
 
 def _in_runs(rows: pl.DataFrame) -> str:
     """The runs, in words; empty if there is none."""
-    more = f" and {rows.height - _MOST} more" if rows.height > _MOST else ""
-    return f" in {', '.join(rows['run'].head(_MOST))}{more}" if rows.height else ""
+    return f" in {listed(rows['run'].to_list())}" if rows.height else ""
 
 
 def most_alike(pairs: pl.DataFrame) -> list[str]:

@@ -23,7 +23,10 @@ from dstbench.readers.walk import Id, Step
 #: The values under each key, in a sample of the records.
 Columns: TypeAlias = dict[str, list[Any]]
 #: An id that ends in the turn.
-FLAG: Final = re.compile(r"(?!turn[-_ ]?[0-9]*$)(.+?)[-_](?:turn[-_]?)?([0-9]{1,9})", re.IGNORECASE | re.DOTALL)
+FLAG: Final = re.compile(  # or a pair, as Python prints it
+    r"(?!turn[-_ ]?[0-9]*$)(?=\('.*\)$|.*[0-9]$)(?:\(')?(.+?)(?:', |[-_])(?:turn[-_]?)?([0-9]{1,9})\)?",
+    re.IGNORECASE | re.DOTALL,
+)
 # Values of a key that are looked at, and keys that a message lists.
 _SAMPLE: Final = 200
 _LISTED: Final = 12
@@ -159,12 +162,13 @@ def guess(
     rest = [key for key in free if key not in (gold, pred)]
     dialogue = given.dialogue or _first(columns, _may_be_id, named(rest, DIALOGUE))
     dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(_is_flag, columns[key])), None)
-    if dialogue is None and not names_dialogue:
-        line, keys = line_for(records[:_LISTED]) or ("", Keys())
-        hint = line if keys.dialogue is not None else "--keys id=KEY names it"
-        raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", hint)
     unused = [key for key in holding if key not in (*taken, dialogue, gold, pred)]
     fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, unused=tuple(unused))
+    if dialogue is None and not names_dialogue:
+        line, keys = line_for(records[:_LISTED]) or ("", Keys())
+        if keys.dialogue is not None or fields.turn is not None or is_long or not {gold, pred} & {*holding}:
+            hint = line if keys.dialogue is not None else "--keys id=KEY names it"
+            raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", hint)
     if not is_long:
         return fields
     return replace(fields, slot=slot, domain=next(iter(named(free, key_names.DOMAIN)), None), unused=())

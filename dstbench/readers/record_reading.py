@@ -18,7 +18,8 @@ from dstbench.errors import number_of
 from dstbench.readers import key_names
 from dstbench.readers.format import Said
 from dstbench.readers.key_names import folded
-from dstbench.readers.record_keys import FLAG, Fields, KeysError, guess, named, turn_number
+from dstbench.readers.options import Keys
+from dstbench.readers.record_keys import FLAG, Fields, KeysError, guess, line_for, named, turn_number
 from dstbench.readers.shapes import Misfit, clipped, in_words
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import (
@@ -61,6 +62,8 @@ def spoken(source: Source, rows: Sequence[Turn]) -> Iterator[Said]:
     if not rows:
         return
     records = _opened(source, rows, need_states=False)
+    if records.have_no_ids:
+        return
     names = [*records.rows[0].content]
     keys = [
         (source.keys and getattr(source.keys, field)) or next(iter(named(names, usual)), None)
@@ -184,10 +187,20 @@ class Records:
                     cells.add_from(of, at, row.content[key], is_gold=is_gold)
                 except Misfit as error:
                     place = f"{row.place}{key}: " if self._are_named else row.place
-                    raise no_state(self._source, error, place, is_gold=is_gold, **self._where(row)) from None
+                    where = {"is_gold": is_gold, "line": self._other_keys(), **self._where(row)}
+                    raise no_state(self._source, error, place, **where) from None
+        if self.have_no_ids:
+            states.are_in_order = states.are_turns = True
+            states.note(f"no ids: its {number_of(len(self.rows), 'record')} are taken for gold's turns in their order")
         for note in (self.counted, self._keys_used(sides) if self._are_named else "", cells.note()):
             if note:
                 states.note(note)
+
+    def _other_keys(self) -> str:
+        """The option with the keys under which there seem to be states, if they are not those that were used."""
+        line, keys = line_for([row.content for row in self.rows[:_GROUPS]], names_dialogue=True) or ("", Keys())
+        sides = [(getattr(keys, side), key) for side in ("gold", "pred") if (key := getattr(self.fields, side))]
+        return line if all(other is not None and other.startswith(f"{key}.") for other, key in sides) else ""
 
     def _where(self, row: Turn) -> dict[str, Any]:
         """The dialogue and turn of a record, as written in it, for messages."""
@@ -244,6 +257,9 @@ class Records:
     def turns(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record."""
         fields, given, rows = self.fields, self._source.keys, self.rows
+        if self.have_no_ids:
+            self._of_ids = []
+            return [(str(number), 0) for number in range(len(rows))]
         is_whole = given is not None and given.dialogue is not None  # as the user says
         is_split = fields.turn is not None and fields.turn == fields.dialogue
         if not is_split and (fields.turn is not None or all(row.number is not None for row in rows)):
@@ -266,6 +282,11 @@ class Records:
         sizes = f"{number_of(len(turns), 'record')} of {number_of(len(numbers), 'dialogue')}"
         self.counted = f"no turn numbers: the {sizes} are counted in their order"
         return turns
+
+    @property
+    def have_no_ids(self) -> bool:
+        """Whether nothing names the dialogues, so that only the order of gold's turns tells whose states these are."""
+        return self.fields.dialogue is None and all(row.dialogue is None for row in self.rows)
 
     @property
     def _ids(self) -> list[Any]:

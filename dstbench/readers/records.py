@@ -1,12 +1,12 @@
 """Records of turns under any keys: what most trackers of language models write, and frames and lists in memory.
 
 Conventions: a record is a turn, with the dialogue's id, the turn's number, and a gold or a predicted state or both,
-cumulative. Records may be nested in objects and lists, under any keys (`record_keys`); `record_reading`
-numbers the turns, and `state_cells` reads the states. A key may hold dialogue and turn together, ``MUL0484.json-3``.
-Without turn numbers, turns are counted in the order of a dialogue's records. A record may also be one slot of a turn
-(``slot``, with its gold and predicted value): then the turn has the slots of all its records; or a whole dialogue, with
-a list of states for each side. A side that is null in every record is missing. A state whose key does not name its side
-may be gold or predicted: in a file named as ``--gold`` it is gold.
+cumulative. Records may be nested in objects and lists, under any keys (`record_keys`); `record_reading` numbers the
+turns, and `state_cells` reads the states. A key may hold dialogue and turn together, ``MUL0484.json-3``. Without turn
+numbers, turns are counted in the order of a dialogue's records. A record may also be one slot of a turn (``slot``, with
+its gold and predicted value): then the turn has the slots of all its records; or a whole dialogue, with a list of
+states for each side. Records that nothing names are gold's turns, in its order. A side that is null in every record is
+missing. A state whose key does not name its side may be gold or predicted: in a file named as ``--gold`` it is gold.
 
 In CSV, the first line names the columns, fields may be quoted as in RFC 4180, and states are written as JSON or as
 Python prints them. An empty field is null. A column without a name is ignored: pandas writes row numbers in one.
@@ -32,7 +32,7 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io import parquet
 from dstbench.io.tables import separator_of
 from dstbench.readers.format import Format, Source, States, StatesBuilder
-from dstbench.readers.key_names import DIALOGUE, meaning, says_its_side
+from dstbench.readers.key_names import meaning, says_its_side
 from dstbench.readers.options import Keys, is_long
 from dstbench.readers.record_keys import (
     FLAG,
@@ -44,7 +44,6 @@ from dstbench.readers.record_keys import (
     has_states,
     is_record,
     line_for,
-    named,
     turn_number,
     with_inner,
 )
@@ -91,7 +90,7 @@ def _documents(source: Source, *, sample: bool = False) -> Documents:
 
 def _of_columns(document: Any) -> Any:
     """The records in an object of columns, as pandas writes a frame to JSON; other documents are unchanged."""
-    if not isinstance(document, dict) or not (named(document, DIALOGUE) and any(map(says_its_side, document))):
+    if not isinstance(document, dict) or not any(map(says_its_side, document)):
         return document
     columns = [
         [*cells.values()] if isinstance(cells, dict) and [*cells] == [*map(str, range(len(cells)))] else cells

@@ -163,6 +163,8 @@ class StateCells:
         try:
             return parsed(text)
         except Misfit:
+            if (slots := written_out(text)) is not None:
+                return slots
             if (state := found_in(text)) is None:
                 raise
             self._loose["found"] += 1
@@ -176,7 +178,7 @@ def _entries(state: Any) -> Iterator[tuple[str, Any]]:
             raise Misfit("a function call, where a state must be")
         for key, value in _items(state, None):
             if not isinstance(value, (Mapping, Repeated)):
-                yield key, value
+                yield from _of_objects(key, value) or [(key, value)]
                 continue
             for slot, inner in _items(value, key):
                 if isinstance(inner, (Mapping, Repeated)) and slot in _PARTS:
@@ -194,6 +196,12 @@ def _entries(state: Any) -> Iterator[tuple[str, Any]]:
         raise Misfit(f"{in_words(state)}, where a state must be")
 
 
+def _of_objects(domain: str, value: Any) -> Pairs:
+    """The slots and values of a domain in ``[{"name": "area", "value": "north"}]``; empty: it is no such list."""
+    slots = [_slots_of(item) if isinstance(item, Mapping) else None for item in _inner(value)]
+    return [] if None in slots else [(joined(domain, slot), inner) for pairs in slots for slot, inner in pairs or ()]
+
+
 def _items(state: Mapping[Any, Any] | Repeated, domain: str | None) -> Iterator[tuple[str, Any]]:
     for key, value in state if isinstance(state, Repeated) else state.items():
         if not isinstance(key, str):
@@ -201,9 +209,11 @@ def _items(state: Mapping[Any, Any] | Repeated, domain: str | None) -> Iterator[
         yield key, value
 
 
-def no_state(source: Source, error: Misfit, place: str = "", *, is_gold: bool, **where: Any) -> DstbenchError:
-    """The error for a cell that is no state."""
-    hint = SHAPES if is_gold else f"{SHAPES}; {_UNREADABLE_HINT}"
+def no_state(
+    source: Source, error: Misfit, place: str = "", *, is_gold: bool, line: str = "", **where: Any
+) -> DstbenchError:
+    """The error for a cell that is no state; `line` may be the option that is needed."""
+    hint = "; ".join(filter(None, [line, SHAPES, "" if is_gold else _UNREADABLE_HINT]))
     return source.error(f"{place}{error.what}", hint, **where, **({} if error.slot is None else {"slot": error.slot}))
 
 
@@ -228,7 +238,7 @@ def could_be_state(cell: Any) -> bool | None:
             return None
         if text[:1] + text[-1:] in ("{}", "[]") or _SPAN.match(text):
             return True
-        return split_text(text) is not None or found_in(text) is not None
+        return any(read(text) is not None for read in (split_text, written_out, found_in))
     if isinstance(cell, Mapping):
         inner = [key for value in cell.values() if isinstance(value, Mapping) for key in value]
         names = [*(key for key in cell if cell[key] or not isinstance(key, str)), *inner]
@@ -334,8 +344,8 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
         if element.keys() == {"name", "arguments"} and element["name"] in _DOMAINS:  # a function call per domain
             slots = element["arguments"]
             return [(joined(element["name"], s), v) for s, v in slots.items()] if isinstance(slots, Mapping) else None
-        slot = next((element[name] for name in ("slot", "key") if isinstance(element.get(name), str)), None)
-        if slot is None or "value" not in element or not element.keys() <= {"domain", "slot", "key", "value", "act"}:
+        slot = next((element[name] for name in ("slot", "key", "name") if isinstance(element.get(name), str)), None)
+        if slot is None or not {"value"} <= element.keys() <= {"domain", "slot", "key", "name", "value", "act"}:
             return None
         domain = element.get("domain")
         return [(joined(domain, slot) if isinstance(domain, str) and domain else slot, element["value"])]
@@ -388,6 +398,20 @@ def found_in(text: str) -> Any:
     with suppress(Misfit):
         value = parsed(answer[begin:end])
         return value if isinstance(value, (dict, Repeated)) else None
+    return None
+
+
+def written_out(text: str) -> Pairs | None:
+    """The slots and values of a text between semicolons, bars, line breaks or commas; None: some part is none.
+
+    >>> written_out("hotel-area=north; hotel-name=the nook, by the river"), written_out("north; and more")
+    ([('hotel-area', 'north'), ('hotel-name', 'the nook, by the river')], None)
+    """
+    for sign in ";|\n,":
+        parts = [part.strip() for part in unfenced(text).split(sign) if part.strip()]
+        pairs = [pair for part in parts if (pair := split_text(part)) is not None and _is_known(pair[0])]
+        if parts and len(pairs) == len(parts):
+            return [*pairs]
     return None
 
 

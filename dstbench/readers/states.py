@@ -303,6 +303,13 @@ def in_order(states: States, gold: States) -> States:
         own, other = number_of(sizes[at], "state"), number_of(of_gold[at], "turn")
         what = f"list {at} has {own}, and that dialogue of {gold.source} {other}"
         raise error_in(states, what, "lists without ids are joined with gold's dialogues in its order")
+    if states.gold is not None and not states.either and states.gold.turns.height == gold.gold.turns.height:
+        slots = pl.col("slot").cast(pl.String).sort()
+        listed = [side.cells.group_by("at").agg(slots) for side in (states.gold, gold.gold)]
+        alike = listed[0].join(listed[1], on=["at", "slot"], how="semi").height
+        if 2 * alike < max(table.height for table in listed):
+            what = f"its own gold has the slots of {gold.source} in {alike:,} of {listed[0].height:,} turns with any"
+            raise error_in(states, what, "they are joined in order: are these the same turns, in the same order?")
     return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
 
 
@@ -387,7 +394,7 @@ class StatesBuilder:
 
     `places`, `splits`, `either`, `only`, `instead`, `aliases` and `domains` are as in `States`. `has_frames`: the
     format has frames, even if no turn of this file has one. `are_in_order`: turns have no ids; they are gold, or
-    predictions for gold's turns in its order.
+    predictions for gold's turns in its order. `are_turns`: not even dialogues are told apart, so they are no gold.
     """
 
     def __init__(self, source: str, format: str, omits: Collection[str] = ()) -> None:  # noqa: A002 (the field's word)
@@ -400,7 +407,7 @@ class StatesBuilder:
         self.splits: dict[str, str] = {}
         self.aliases: list[tuple[str, str]] = []
         self.domains: dict[str, str] = {}
-        self.either = self.has_frames = self.are_in_order = False
+        self.either = self.has_frames = self.are_in_order = self.are_turns = False
         self.only: tuple[str, ...] | None = None
         self.instead = ""
 
@@ -478,7 +485,10 @@ class StatesBuilder:
             only=self.only,
             instead=self.instead,
         )
-        return replace(states, pred=None, complete=partial(in_order, states)) if self.are_in_order else states
+        if not self.are_in_order:
+            return states
+        gold_alone = None if self.are_turns else gold
+        return replace(states, gold=gold_alone, pred=None, complete=partial(in_order, states))
 
     def side(self, name: str, turns: pl.DataFrame) -> Side:
         """One side of these states, gold or pred, with canonical slots; `turns` are all of the file, canonical."""

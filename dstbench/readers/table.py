@@ -293,7 +293,7 @@ ROWS: Final[dict[str, Row]] = {
             name="gtpr",
             title="FGA and GCA result files",
             example='{"MUL9901.json": {"0": {"gt": {"hotel": {"area": "north"}}, "pr": {"hotel": {"area": "north"}}}}}',
-            path="{dialogue} {turn}", gold="gt:nested", pred="pr:nested", marks=(), matches=is_gtpr,
+            path="{dialogue} {turn}", gold="gt:written", pred="pr:written", marks=(), matches=is_gtpr,
         ),
         Row(
             name="trade",

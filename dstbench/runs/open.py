@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypedDict, 
 
 import polars as pl
 
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, first_repeated, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, first_repeated, number_of, warn
 from dstbench.io import parquet
 from dstbench.io.files import File, path_text
 from dstbench.readers.folder import split_files
@@ -223,7 +223,8 @@ def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
     if (names := reading.get("names")) is not None:
         if len(names) != len(parts):
-            raise UsageError(f"{len(names)} names for {len(parts)} runs", hint="one name for each run, in their order")
+            what = f"{number_of(len(names), 'name')} for {number_of(len(parts), 'run')}"
+            raise UsageError(what, hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
     if repeated := first_repeated(name for name, _ in parts):
         same = [str(item) for name, item in parts if name == repeated and is_path(item)]

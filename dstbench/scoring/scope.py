@@ -210,7 +210,10 @@ def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
     is_known = sums.total("spelled") is not None and sums.turns
     now = (sums.total("right") or 0) / sums.turns if is_known else _jga(run, convention)
     then = _jga(run, replace(convention, multi="any"))
-    gain = "" if now is None or then is None else f", which takes jga from {100 * now:.2f} to {100 * then:.2f}"
+    gain = ""
+    if now is not None and then is not None:
+        before, after = f"{100 * now:.2f}", f"{100 * then:.2f}"
+        gain = f", which takes jga from {before} to {after}" if before != after else f", which leaves jga at {before}"
     warn(
         f"gold lists alternatives, such as {sums.alternatives!r}, and they are compared as "
         f"written; --multi any accepts each of them{gain}",

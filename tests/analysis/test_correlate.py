@@ -512,7 +512,9 @@ def test_a_difference_in_words(models: list[str]) -> None:
         said = {"weaker": "weaker than r(jga, sa) in {}", "chance": "could be chance in {}"}
         said["stronger"] = "stronger than it in {}" if groups["weaker"] else "stronger than r(jga, sa) in {}"
         for group, names in groups.items():
-            assert (said[group].format(", ".join(names)) in "\n".join(lines)) == bool(names)
+            assert (
+                said[group].format(" and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))) in "\n".join(lines)
+            ) == bool(names)
         assert max(map(len, lines)) <= 100
     out = ok("correlate", *models, "-m", "jga,rsa", "--versus", "jga,rsa,sa").splitlines()
     assert out[0].startswith("r(jga, rsa) is ")

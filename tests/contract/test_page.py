@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 import dstbench
-from tests.contract import corpora, page, shown, small_corpus
+from tests.contract import corpora, page, recorded, shown, small_corpus
 from tests.contract.commands import compute_once, run
 from tests.contract.page import Page
 
@@ -132,6 +132,10 @@ def test_every_cell_is_that_of_its_row_and_column_and_rows_are_in_order(make: Ca
     tables = made.page.tables()
     for cell in shown.read_views("report", page.VIEWS, tables, page.prepared(made.parts), ordered=True):
         assert shown.is_shown(*cell), cell
+
+
+def test_what_is_said_is_what_was_recorded(make: Callable[..., Made]) -> None:
+    recorded.check("page", "report", recorded.text_of(make("three").html))
 
 
 def test_an_interval_that_is_drawn_in_a_cell_has_its_score_where_it_is(make: Callable[..., Made]) -> None:

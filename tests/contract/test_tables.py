@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.contract import corpora, shown, small_corpus
+from tests.contract import corpora, recorded, shown, small_corpus
 from tests.contract.commands import compute_once, run
 
 RUNS: Final = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
@@ -125,6 +125,14 @@ def test_every_cell_is_that_of_its_row_and_column(name: str) -> None:
             assert shown.is_shown(*cell), (form, cell)
             if command == "compare" and form == "latex" and cell.row.get("beats"):
                 assert f"{cell.row['title']} ^" in tables[0].columns
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_said_is_what_was_recorded(name: str) -> None:
+    recorded.check("numbers", name, "\n".join(recorded.columns(rows_of(name))))
+    Path("replaced.jsonl").unlink(missing_ok=True)
+    said = run(*ASKED[name], columns=80)
+    recorded.check("screens", name, f"$ dstbench {' '.join(ASKED[name])}\n{said.out}{said.err}")
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -253,6 +261,13 @@ SENTENCES: Final[dict[str, tuple[str, Callable[[Any], list[Any]]]]] = {
         lambda result: [
             f"{100 * (best := max(row['value'] for row in result['sweep'] if row['run'] == 'keen')):.2f}",
             f"{40 - 100 * best:.2f}",
+        ],
+    ),
+    "compare-metrics": (  # the larger, the worse
+        r"no metric rises with size: the nearest is (\w+), tau (-\d\S+) ",
+        lambda result: [
+            best := max((row for row in result["validity"] if row["measure"] == "soft_accuracy"), key=_value)["metric"],
+            *(f"{row['value']:.2f}" for row in result["validity"] if (row["metric"], row["measure"]) == (best, "tau")),
         ],
     ),
     "show one of two": (

@@ -188,3 +188,49 @@ def test_lists_of_lists_are_of_golds_dialogues_in_order(here: Path) -> None:
     Path("p.json").write_text(json.dumps([[NORTH], [south, NORTH, NORTH]]))
     with pytest.raises(dstbench.DstbenchError, match=r"list 0 has 1 state, and that dialogue of .* 2 turns"):
         dstbench.scan("p.json", gold=gold)
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_records_without_ids_are_golds_turns_in_order(here: Path) -> None:
+    gold = [{"dialogue_id": name, "turn": turn, "gold": NORTH} for name in ("SNG2", "SNG1") for turn in (0, 1)]
+    south = {"hotel-area": "south"}
+    records = [{"label": NORTH, "predict": pred} for pred in (NORTH, NORTH, south, NORTH)]
+    Path("p.json").write_text(json.dumps(records))
+    table = table_of("p.json", gold=gold)
+    assert table.filter(pred="south").select("dialogue", "turn").rows() == [("SNG1", 0)]
+    with pytest.raises(dstbench.DstbenchError, match=r"can be read only with the gold states(.|\n)*`gold` FILE"):
+        dstbench.scan("p.json")
+    with pytest.raises(dstbench.DstbenchError, match="no gold inside"):
+        dstbench.scan([row | {"pred": {}} for row in gold], gold="p.json")
+    Path("p.json").write_text(json.dumps([{**record, "label": {"taxi-leaveat": "09:15"}} for record in records]))
+    with pytest.raises(dstbench.DstbenchError, match=r"in 0 of 4 turns(.|\n)*the same order"):
+        dstbench.scan("p.json", gold=gold)
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+@pytest.mark.parametrize(
+    "state",
+    [
+        "hotel-area=north; hotel-stars=4",
+        "hotel area = north | hotel stars = 4",
+        "hotel-area: north\nhotel-stars: 4",
+        {"hotel": [{"name": "area", "value": "north"}, {"name": "stars", "value": "4"}]},
+    ],
+)
+def test_states_as_models_and_people_write_them(here: Path, state: object) -> None:
+    Path("p.json").write_text(
+        json.dumps({"('MUL1', 0)": {"gold": state, "pred": state}, "('MUL1', 1)": {"gold": state, "pred": "none"}})
+    )
+    found = table_of("p.json").select("turn", "slot", "gold", "pred").rows()
+    both = [(0, "hotel-area", "north", "north"), (0, "hotel-stars", "4", "4")]
+    assert sorted(found) == [*both, (1, "hotel-area", "north", None), (1, "hotel-stars", "4", None)]
+
+
+def test_where_states_lie_deeper_the_error_has_the_line_that_works(here: Path) -> None:
+    turn = {"dialogue_id": "MUL1", "turn": 0, "gold": {"by": {"hotel": [{"name": "area", "value": "north"}]}}}
+    Path("p.json").write_text(json.dumps([turn | {"pred": {"by": {"hotel": [{"name": "area", "value": "south"}]}}}]))
+    with pytest.raises(dstbench.DstbenchError, match=r"gold=gold.by,pred=pred.by may be what it needs"):
+        dstbench.scan("p.json")
+    assert table_of("p.json", keys={"gold": "gold.by", "pred": "pred.by"}).select("gold", "pred").rows() == [
+        ("north", "south")
+    ]

@@ -211,8 +211,8 @@ BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
         ["expected an object", "found [1, 2]", "dialogue B"],
     ),
     "a number for a value": (
-        _gtpr(gt={"hotel": {"stars": 4}}),
-        ["expected a string, found 4", "dialogue MUL1.json, turn 1, slot hotel-stars"],
+        json.dumps([{"dial_id": "MUL1.json", "turns": [{"state": {"slot_values": {"hotel-stars": 4}}}]}]),
+        ["expected a string, found 4", "dialogue MUL1.json, turn 0, slot hotel-stars"],
     ),
     "no gold in a turn": (
         json.dumps({"MUL1.json": {"0": {"gt": {}, "pr": {}}, "1": {"pr": {}}}}),

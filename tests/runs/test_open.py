@@ -84,7 +84,7 @@ def test_runs_are_named_by_stem_and_by_folder_where_stems_collide(here: Path) ->
     assert names == ["one/deep/preds", "two/deep/preds"]
     assert [run.name for run in open_runs(["one/deep/preds.json"])] == ["preds"]
     assert [run.name for run in open_runs("one/deep/preds.json", names=["mine"])] == ["mine"]
-    with pytest.raises(dstbench.UsageError, match="1 names for 2 runs"):
+    with pytest.raises(dstbench.UsageError, match="1 name for 2 runs"):
         open_runs(["one/deep/preds.json", "two/deep/preds.json"], names=["mine"])
     with pytest.raises(dstbench.UsageError, match="two runs are called 'preds'"):
         open_runs(["one/deep/preds.json", "one/deep/preds.json"], names=["preds", "preds"])
