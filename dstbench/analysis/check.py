@@ -260,7 +260,7 @@ def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str
 
 def _spelling(run: Run, jga: float | None, convention: Convention) -> _Check:
     """Values that are wrong by spelling only, and the option that accepts them, if JGA rises by it."""
-    pairs = spelled_pairs(run, convention).drop_nulls().iter_rows()
+    pairs = spelled_pairs(run, Convention()).drop_nulls().iter_rows()  # as they are written
     spelled = [(f"{slot}: {gold!r} / {pred!r}", turns) for slot, gold, pred, turns in pairs]
     found = _listing(SPELLED, spelled, "warn", "some values spelled differently")
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)

@@ -79,8 +79,9 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     _check_together([[1, r_jk, r_jh], [r_jk, 1, r_kh], [r_jh, r_kh, 1]])
     r1, r2, r3 = float(r_jk), float(r_jh), float(r_kh)
     squares, d = r1**2 + r2**2, r1 - r2
-    determinant = 1 + 2 * r1 * r2 * r3 - squares - r3**2
-    olkin = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - 2 * r3**3 - (2 * r3 - r1 * r2) * (1 - squares - r3**2)
+    determinant = 1 + 2 * r1 * r2 * r3 - r1**2 - r2**2 - r3**2
+    unshared = (1 - r1**2) ** 2 + (1 - r2**2) ** 2
+    olkin = unshared - 2 * r3**3 - (2 * r3 - r1 * r2) * (1 - r1**2 - r2**2 - r3**2)
     williams = 2 * (n - 1) / (n - 3) * determinant + ((r1 + r2) / 2) ** 2 * (1 - r3) ** 3
     hendrickson = 2 * determinant + d**2 * (1 - r3) ** 3 / (4 * (n - 1))
     f = min(1, (1 - r3) / (2 - squares))
@@ -88,8 +89,7 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     z, reach = atanh(r1) - atanh(r2), critical(level) * meng
 
     def twice_covariance(r1: float, r2: float) -> float:
-        squares = r1**2 + r2**2
-        return 2 * r3 * (1 - squares) - r1 * r2 * (1 - squares - r3**2)
+        return 2 * (r3 * (1 - r1**2 - r2**2) - r1 * r2 * (1 - r1**2 - r2**2 - r3**2) / 2)
 
     tests = {
         "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
