@@ -30,7 +30,6 @@ from dstbench.analysis.dialogues import per_dialogue
 from dstbench.analysis.rankings import (
     Judged,
     OfPairs,
-    Power,
     Ranking,
     compare_orders,
     contests,
@@ -175,9 +174,7 @@ def compare_metrics(
     halves, sizes, reliable = reliability(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
     agreement, reversals = compare_orders(scores, resampled, level, differences)
-    of_measures: Mapping[str, Mapping[str, Judged | Power]] = {
-        "soft_accuracy": valid, "swap_rate": reliable, "power": apart,
-    }  # fmt: skip
+    of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
     paired_error = differences.group_by("metric").agg(pl.col("se").mean() / 2**0.5).drop_nulls()
     return MetricComparison(
         validity=validities,
@@ -215,7 +212,7 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
 
 def _power(
     leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
-) -> tuple[pl.DataFrame, dict[str, Power]]:
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
     """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`, and their share where tested."""
     alpha, significant = (1 - level) * (1 + TIE), pl.col("significant")
     least = pl.max_horizontal(1 / (1 + pl.col("resamples")), pl.lit(2.0) ** (1 - pl.col("discordant").cast(pl.Int64)))

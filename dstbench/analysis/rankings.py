@@ -177,10 +177,16 @@ class Judged(NamedTuple):
     """A share of pairs of runs under one metric, and the same in resamples of dialogues."""
 
     value: float
-    resampled: Floats
+    resampled: Floats  # of power a row for each of `_MULTIPLES`
 
     def limits(self, level: float) -> tuple[float | None, float | None]:
         """The interval by the normal distribution; one-sided where it would pass an end of the scale."""
+        if self.resampled.ndim > 1:  # the mean shares of the multiples under which the share is not too low or high
+            means = self.resampled.mean(axis=1)
+            ties = np.isclose(self.resampled, self.value)
+            below = ((self.resampled < self.value) & ~ties).mean(axis=1) + ties.mean(axis=1) / 2
+            possible = means[np.minimum(below, 1 - below) > (1 - level) / 2]
+            return (float(possible.min()), float(possible.max())) if len(possible) else (None, None)
         se = float(np.std(self.resampled, ddof=1)) if len(self.resampled) > 1 else 0.0
         if np.isnan(self.value) or not se > 0:
             return None, None
@@ -193,27 +199,10 @@ class Judged(NamedTuple):
 
     def around(self, truth: float) -> Floats:
         """Values in resamples, if this is the true one."""
-        return self.resampled
-
-
-class Power(NamedTuple):
-    """The share of pairs that a metric tells apart, and the shares under each of `_MULTIPLES`."""
-
-    value: float
-    resampled: Floats  # multiples × resamples
-
-    def limits(self, level: float) -> tuple[float | None, float | None]:
-        """The mean shares of the multiples under which the share is neither too low nor too high."""
-        means = self.resampled.mean(axis=1)
-        ties = np.isclose(self.resampled, self.value)
-        below = ((self.resampled < self.value) & ~ties).mean(axis=1) + ties.mean(axis=1) / 2
-        possible = means[np.minimum(below, 1 - below) > (1 - level) / 2]
-        return (float(possible.min()), float(possible.max())) if len(possible) else (None, None)
-
-    def around(self, truth: float) -> Floats:
-        """Values in resamples, if this is the true one."""
-        values: Floats = self.resampled[np.abs(self.resampled.mean(axis=1) - truth).argmin()]
-        return values
+        if self.resampled.ndim == 1:
+            return self.resampled
+        nearest: Floats = self.resampled[np.abs(self.resampled.mean(axis=1) - truth).argmin()]
+        return nearest
 
 
 class OfPairs(NamedTuple):
@@ -232,11 +221,11 @@ class OfPairs(NamedTuple):
         shrunk = self._around((1 - 1 / size) ** 0.5 if size > 1 else 0.0)
         return Judged(float(of(z).mean()) if value is None else value, of(shrunk).mean(axis=1))
 
-    def power(self, value: float, level: float) -> Power:
+    def power(self, value: float, level: float) -> Judged:
         """The share of pairs that are told apart at a level; of all of them, its value is known."""
         few = self._replace(resampled=self.resampled[:_POWER_RESAMPLES])
         reach = critical(level)
-        return Power(value, np.stack([(np.abs(few._around(times)) > reach).mean(axis=1) for times in _MULTIPLES]))
+        return Judged(value, np.stack([(np.abs(few._around(times)) > reach).mean(axis=1) for times in _MULTIPLES]))
 
     def _around(self, times: float) -> Floats:
         """Resamples (× pairs that have z) if the true differences are so many times the observed ones."""
@@ -341,7 +330,7 @@ def _mean(values: Any) -> Any:
     return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
-def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -> pl.DataFrame:
+def contests(measure: str, judged: Mapping[str, Judged], level: float) -> pl.DataFrame:
     """The difference of each two metrics in a measure, as rows of `schema.analysis.CONTESTS`; p adjusted by Holm."""
     rows: list[dict[str, Any]] = []
     for first, second in combinations(judged, 2):
