@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, Final, NamedTuple, TypeAlias, Unpack
 
 import polars as pl
 
@@ -73,33 +73,24 @@ def sweep(
     conventions = {name: with_tables(name, labels, typos) for name in names or PROFILES}
     rows = list[tuple[Any, ...]]()
     for run in open_under(profile("verbatim"), data, **reading):
-        scored, left_out = _of_run(run, chosen, conventions)
-        if left_out:
-            reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
-            warn(f"not tried: {'; '.join(reasons)}", run=run.name)
-        for above, this in zip(scored[:1] + scored, scored, strict=False):
-            changed = _changes(above.settings, this.settings)
-            for metric, *score in this.scores:
-                signature = sign(metric.settings(), this.settings)
-                rows.append((run.name, this.profile, str(metric), metric.unit, *score, changed, signature))
+        scored = _of_run(run, chosen, conventions)
+        for (_, above, _), (name, settings, of_each) in zip(scored[:1] + scored, scored, strict=False):
+            changed = _changes(above, settings)
+            for metric, *score in of_each:
+                signature = sign(metric.settings(), settings)
+                rows.append((run.name, name, str(metric), metric.unit, *score, changed, signature))
     if not rows:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
     table = SWEEP.of(rows)
     return _compared(table, targets) if targets else table
 
 
-class _Scored(NamedTuple):
-    """A run under a profile."""
-
-    profile: str
-    settings: dict[str, str]  # those of its signatures
-    scores: list[tuple[Metric, float | None, int, int]]  # each with its numbers of turns and dialogues
+# A run under a profile: its name, the settings of signatures, and each metric, its value, and the turns and dialogues.
+_Scored: TypeAlias = tuple[str, dict[str, str], list[tuple[Metric, float | None, int, int]]]
 
 
-def _of_run(
-    run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]
-) -> tuple[list[_Scored], dict[str, list[str]]]:
-    """The run under each profile, from the highest first metric down, and the others, by why they do not suit."""
+def _of_run(run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]) -> list[_Scored]:
+    """The run under each profile that suits it, from the highest first metric down; warns of the others."""
     known, scored, left_out = dict[Convention, tuple[Any, ...]](), list[_Scored](), dict[str, list[str]]()
     slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
     for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
@@ -123,10 +114,12 @@ def _of_run(
             known[choices] = further_settings(run, (), convention, sums), of_each
             warn_of_unscored(named, convention)
         further, of_each = known[choices]
-        scored.append(_Scored(name, convention.settings() | further, of_each))
-    firsts = {one.profile: one.scores[0][1] for one in scored}
-    scored.sort(key=lambda one: (firsts[one.profile] is None, -(firsts[one.profile] or 0)))
-    return scored, left_out
+        scored.append((name, convention.settings() | further, of_each))
+    if left_out:
+        reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
+        warn(f"not tried: {'; '.join(reasons)}", run=run.name)
+    firsts = {name: of_each[0][1] for name, _, of_each in scored}
+    return sorted(scored, key=lambda one: (firsts[one[0]] is None, -(firsts[one[0]] or 0)))
 
 
 class Target(NamedTuple):
