@@ -22,7 +22,7 @@ from dstbench.runs.gold_sets import recognise
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import count_rows, over_parts
 from dstbench.scoring.scope import open_under, spelled_pairs, spelling_remedy, unscored
 from dstbench.scoring.score import values_of
 from dstbench.typing import Dontcare
@@ -101,9 +101,7 @@ def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
     """All checks of a run, in the order in which they are shown."""
     pairs = ["slot", "gold", "pred"]  # the number of turns with each pair of values, as strings; null is absent
-    parts = over_partitions(run, lambda table: table.drop_nulls("slot").group_by(pairs).agg(turns=pl.len()))
-    counts = pl.concat(parts).group_by(pairs).agg(pl.col("turns").sum()).with_columns(pl.col(pairs).cast(pl.String))
-    counts = counts.sort(pairs)
+    counts = count_rows(run, lambda part: part.table.lazy().drop_nulls("slot"), pairs, turns=pl.len()).sort(pairs)
     own = _scores(run, ",".join(_OF_FLOORS), convention)
     yield from _gold(run, convention, counts)
     yield from _floors(run, convention, own)
@@ -194,7 +192,7 @@ def _coverage(run: Run) -> _Check:
     scored = f"{number_of(coverage['turns'], 'turn')} of {number_of(coverage['dialogues'], 'dialogue')} are scored"
     turns = pl.col("turn").n_unique().alias("there"), pl.col("turn").max().cast(pl.Int64).alias("last")
     lacking = pl.col("there") <= pl.col("last")  # a turn before the last one
-    with_gaps = sum(over_partitions(run, lambda t: t.group_by("dialogue").agg(turns).filter(lacking).height))
+    with_gaps = sum(over_parts(run, lambda part: part.table.group_by("dialogue").agg(turns).filter(lacking).height))
     gaps = f"; turn numbers have gaps in {number_of(with_gaps, 'dialogue')}" if with_gaps else ""
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     names = [number_of(count, name.replace("_", " ").removesuffix("s")) for name, count in lacks.items() if count]
@@ -227,7 +225,7 @@ def _cumulative(run: Run) -> _Check:
     same = [pl.col(name) == before[name] for name in ("dialogue", "slot", "gold")]
     holds = pl.all_horizontal(*same, before["pred"].is_not_null()).fill_null(False)
     forgets = pl.col("pred").is_null().filter(holds).sum()
-    parts = over_partitions(run, lambda table: table.select(holding=holds.sum(), forgotten=forgets))
+    parts = over_parts(run, lambda part: part.table.select(holding=holds.sum(), forgotten=forgets))
     holding, forgotten = pl.concat(parts).sum().row(0)
     name, share = "cumulative states", forgotten / max(holding, 1)
     if not holding:

@@ -160,8 +160,7 @@ def compare_metrics(
             raise UsageError(f"all runs have the same {along}, so they have no order along it")
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
-    rows = [(run, along, number) for run, number in numbers.items()]
-    known_order = schema.KNOWN_ORDER.of(rows)
+    known_order = schema.KNOWN_ORDER.of([(run, along, number) for run, number in numbers.items()])
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores, differences = leaderboard.scores, leaderboard.differences

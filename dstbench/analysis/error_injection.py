@@ -37,7 +37,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
-from dstbench.scoring.partitions import each_part, over_partitions
+from dstbench.scoring.partitions import each_part, over_parts
 from dstbench.scoring.rows import with_domains
 from dstbench.scoring.sums import scores, sum_up
 from dstbench.scoring.values import with_judgements
@@ -150,7 +150,7 @@ def _in_state(rows: pl.DataFrame, convention: Convention, slot: str, value: str)
 def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The most frequent values of slots (slot, value, meaning), and slots of domains (domain, other, usual)."""
     pairs = ["slot", "gold"]
-    parts = over_partitions(run, lambda table: table.drop_nulls(pairs).group_by(pairs).agg(n=pl.len()))
+    parts = over_parts(run, lambda part: part.table.drop_nulls(pairs).group_by(pairs).agg(n=pl.len()))
     values = pl.concat(parts).group_by("slot", value="gold").agg(pl.col("n").sum())
     values = values.with_columns(meaning=_in_state(values, convention, "slot", "value")).drop_nulls("meaning")
     values = values.with_columns(of_slot=pl.col("n").sum().over("slot"))

@@ -117,11 +117,6 @@ def partitions(run: Run) -> list[tuple[int, int]]:
     return [(start, end - start) for start, end in pairwise(run.cuts)]
 
 
-def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
-    """Apply a function to the rows of every partition, without those of frames; see `over_parts`."""
-    return over_parts(run, lambda part: function(part.table))
-
-
 def over_parts(run: Run, function: Callable[[Part], T]) -> list[T]:
     """Apply a function to every partition; the results are in the partitions' order.
 
