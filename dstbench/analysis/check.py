@@ -112,7 +112,7 @@ def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[s
     found = _listing("predictions that are not scored", outside.rows(), "fail", f"{n:,} predictions not scored", n)
     yield found._replace(found=f"{number_of(n, 'value')}: {found.found}") if n else found
     yield _cumulative(run)
-    yield from _values(run, counts, ontology)
+    yield _values(counts, ontology)
     yield _spelling(run, own["jga"], convention)
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in _frequent(counts, "gold") if BETWEEN in gold]
     yield _listing("gold with alternatives", named, "note")
@@ -237,7 +237,7 @@ def _cumulative(run: Run) -> _Check:
     return _Check(name, "fail", text, "looks like turn-level states")
 
 
-def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> _Check:
     """Predicted values that the ontology has not, or gold."""
     of_gold = counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique())
     allowed = {slot: frozenset(values) for slot, values in of_gold.iter_rows()} if ontology is None else ontology
@@ -252,8 +252,8 @@ def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str
     where = "gold's values" if ontology is None else "the ontology"
     found = _listing(f"values outside {where}", off, "note")
     if ontology is not None and (without := sorted(slots - allowed.keys())):
-        found = found._replace(status="note", found=f"{found.found}; it has no values of {', '.join(without)}")
-    yield found
+        return found._replace(status="note", found=f"{found.found}; it has no values of {', '.join(without)}")
+    return found
 
 
 def _spelling(run: Run, jga: float | None, convention: Convention) -> _Check:

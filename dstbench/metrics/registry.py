@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import built_in
-from dstbench.metrics.base import Metric, check_own
-from dstbench.plugins import Plugins, fault_of
+from dstbench.metrics.base import Metric, called, check_own
+from dstbench.plugins import Plugins
 from dstbench.schema.analysis import LABELS
 
 #: The built-in metrics by name.
@@ -34,7 +34,7 @@ def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
         raise UsageError(
             f"parameter {required[0]!r} has no default", hint="give it one: a metric may be named without parameters"
         )
-    check_own(_made(metric, metric.__qualname__, {}), REGISTRY)
+    check_own(called(metric, f"{metric.__qualname__} cannot be made"), REGISTRY)
     return metric
 
 
@@ -114,17 +114,8 @@ def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -
         default = next(f.default for f in fields(metric) if f.name == key)
         example = f"{metric.name}:{key}={30 if default is None else default}"
         values[key] = _value(text, types[key], f"{place}: {key}", example)
-    return _made(metric, place, values)
-
-
-def _made(metric: type[Metric], place: str, values: dict[str, Any]) -> Metric:
-    """The metric with these parameters; one that is not built in may raise any exception."""
-    try:
-        return metric(**values)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"{place} cannot be made: {fault_of(error)}") from error
+    made: Metric = called(lambda: metric(**values), f"{place} cannot be made")
+    return made
 
 
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
