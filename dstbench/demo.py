@@ -123,11 +123,7 @@ TRACKERS: Final = {
 
 
 class _Course(NamedTuple):
-    """What happens to each slot of each dialogue: arrays with an entry per (dialogue, slot).
-
-    The slot is set in turn `start` to value `first`, changes in turn `change` to value `second`, and is withdrawn in
-    turn `end`; a turn of `_NEVER` means that this does not happen. Values are indices into `_VOCABULARY`.
-    """
+    """What happens to each slot of each dialogue: arrays with an entry per (dialogue, slot)."""
 
     start: Integers
     first: Integers

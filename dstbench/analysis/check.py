@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final, NamedTuple, Unpack, get_args
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import LOOSE, is_dontcare, normaliser
+from dstbench.conventions.normalise import is_dontcare
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import KNOWN_SLOTS
 from dstbench.errors import DstbenchError, number_of
@@ -23,8 +22,8 @@ from dstbench.runs.gold_sets import recognise
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
-from dstbench.scoring.partitions import over_partitions
-from dstbench.scoring.scope import open_under, spelling_remedy, unscored
+from dstbench.scoring.partitions import count_rows, over_parts
+from dstbench.scoring.scope import open_under, spelled_pairs, spelling_remedy, unscored
 from dstbench.scoring.score import values_of
 from dstbench.typing import Dontcare
 
@@ -32,7 +31,6 @@ _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"
 # States count as turn-level if at least this share of predicted slots whose gold value stays is gone in the next turn;
 # in cumulative states it is a few per cent.
 _FORGETS: Final = 0.5
-_SPELLING: Final = lru_cache(2**16)(normaliser(LOOSE))  # runs over one gold share most of their values
 #: The check that compares the turns of gold and predictions.
 COVERAGE: Final = "coverage"
 #: The check that accepts values in other spellings.
@@ -102,7 +100,8 @@ def badges(checks: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
 
 def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
     """All checks of a run, in the order in which they are shown."""
-    counts = _value_counts(run)
+    pairs = ["slot", "gold", "pred"]  # the number of turns with each pair of values, as strings; null is absent
+    counts = count_rows(run, lambda part: part.table.lazy().drop_nulls("slot"), pairs, turns=pl.len()).sort(pairs)
     own = _scores(run, ",".join(_OF_FLOORS), convention)
     yield from _gold(run, convention, counts)
     yield from _floors(run, convention, own)
@@ -113,8 +112,8 @@ def _checks(run: Run, convention: Convention, ontology: Mapping[str, frozenset[s
     found = _listing("predictions that are not scored", outside.rows(), "fail", f"{n:,} predictions not scored", n)
     yield found._replace(found=f"{number_of(n, 'value')}: {found.found}") if n else found
     yield _cumulative(run)
-    yield from _values(run, counts, ontology)
-    yield _spelling(run, counts, own["jga"], convention)
+    yield _values(counts, ontology)
+    yield _spelling(run, own["jga"], convention)
     named = [(f"{slot} = {gold!r}", turns) for slot, gold, turns in _frequent(counts, "gold") if BETWEEN in gold]
     yield _listing("gold with alternatives", named, "note")
     in_gold, in_pred = (
@@ -135,14 +134,6 @@ def _scores(run: Run, metrics: str, convention: Convention, pred: pl.Expr | None
 
 def _percent(value: float | None) -> str:
     return "undefined" if value is None else f"{100 * value:.2f}"
-
-
-def _value_counts(run: Run) -> pl.DataFrame:
-    """(slot, gold, pred, turns): the number of turns with each pair of values, as strings; null is absent."""
-    pairs = ["slot", "gold", "pred"]
-    parts = over_partitions(run, lambda table: table.drop_nulls("slot").group_by(pairs).agg(turns=pl.len()))
-    counts = pl.concat(parts).group_by(pairs).agg(pl.col("turns").sum())
-    return counts.with_columns(pl.col(pairs).cast(pl.String)).sort(pairs)
 
 
 def _frequent(counts: pl.DataFrame, side: str) -> list[tuple[str, str, int]]:
@@ -201,7 +192,7 @@ def _coverage(run: Run) -> _Check:
     scored = f"{number_of(coverage['turns'], 'turn')} of {number_of(coverage['dialogues'], 'dialogue')} are scored"
     turns = pl.col("turn").n_unique().alias("there"), pl.col("turn").max().cast(pl.Int64).alias("last")
     lacking = pl.col("there") <= pl.col("last")  # a turn before the last one
-    with_gaps = sum(over_partitions(run, lambda t: t.group_by("dialogue").agg(turns).filter(lacking).height))
+    with_gaps = sum(over_parts(run, lambda part: part.table.group_by("dialogue").agg(turns).filter(lacking).height))
     gaps = f"; turn numbers have gaps in {number_of(with_gaps, 'dialogue')}" if with_gaps else ""
     lacks = {k: coverage.get(k, 0) for k in ("missing_turns", "missing_dialogues", "extra_turns", "extra_dialogues")}
     names = [number_of(count, name.replace("_", " ").removesuffix("s")) for name, count in lacks.items() if count]
@@ -234,7 +225,7 @@ def _cumulative(run: Run) -> _Check:
     same = [pl.col(name) == before[name] for name in ("dialogue", "slot", "gold")]
     holds = pl.all_horizontal(*same, before["pred"].is_not_null()).fill_null(False)
     forgets = pl.col("pred").is_null().filter(holds).sum()
-    parts = over_partitions(run, lambda table: table.select(holding=holds.sum(), forgotten=forgets))
+    parts = over_parts(run, lambda part: part.table.select(holding=holds.sum(), forgotten=forgets))
     holding, forgotten = pl.concat(parts).sum().row(0)
     name, share = "cumulative states", forgotten / max(holding, 1)
     if not holding:
@@ -246,7 +237,7 @@ def _cumulative(run: Run) -> _Check:
     return _Check(name, "fail", text, "looks like turn-level states")
 
 
-def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> Iterator[_Check]:
+def _values(counts: pl.DataFrame, ontology: Mapping[str, frozenset[str]] | None) -> _Check:
     """Predicted values that the ontology has not, or gold."""
     of_gold = counts.drop_nulls("gold").group_by("slot").agg(pl.col("gold").unique())
     allowed = {slot: frozenset(values) for slot, values in of_gold.iter_rows()} if ontology is None else ontology
@@ -261,21 +252,18 @@ def _values(run: Run, counts: pl.DataFrame, ontology: Mapping[str, frozenset[str
     where = "gold's values" if ontology is None else "the ontology"
     found = _listing(f"values outside {where}", off, "note")
     if ontology is not None and (without := sorted(slots - allowed.keys())):
-        found = found._replace(status="note", found=f"{found.found}; it has no values of {', '.join(without)}")
-    yield found
+        return found._replace(status="note", found=f"{found.found}; it has no values of {', '.join(without)}")
+    return found
 
 
-def _spelling(run: Run, counts: pl.DataFrame, jga: float | None, convention: Convention) -> _Check:
+def _spelling(run: Run, jga: float | None, convention: Convention) -> _Check:
     """Values that are wrong by spelling only, and the option that accepts them, if JGA rises by it."""
-    wrong = counts.filter(pl.col("gold") != pl.col("pred")).sort("turns", descending=True, maintain_order=True)
-    spelled = [
-        (f"{slot}: {gold!r} / {pred!r}", turns)
-        for slot, gold, pred, turns in wrong.iter_rows()
-        if _SPELLING(slot, gold) == _SPELLING(slot, pred)
-    ]
+    pairs = spelled_pairs(run, Convention()).drop_nulls().iter_rows()  # as they are written
+    spelled = [(f"{slot}: {gold!r} / {pred!r}", turns) for slot, gold, pred, turns in pairs]
     found = _listing(SPELLED, spelled, "warn", "some values spelled differently")
     remedy = None if jga is None or convention.unit == "frame" else spelling_remedy(run, convention, jga)
     if jga is None or remedy is None:
         return found
-    text = f"{found.found}; {remedy.option} takes jga from {_percent(jga)} to {_percent(remedy.jga)}"
-    return _Check(SPELLED, "warn", text, f"loses {100 * (remedy.jga - jga):.1f} points by spelling", jga=remedy.jga)
+    option, better = remedy
+    text = f"{found.found}; {option} takes jga from {_percent(jga)} to {_percent(better)}"
+    return _Check(SPELLED, "warn", text, f"loses {100 * (better - jga):.1f} points by spelling", jga=better)

@@ -1,20 +1,7 @@
-"""Whether one run is better than another: intervals and tests over whole dialogues.
+"""Whether one run is better than another: intervals and tests over whole dialogues (see `dstbench help statistics`).
 
-Conventions: the unit is the dialogue, never the turn, as a tracker's errors persist from turn to turn. All runs and
-metrics share the draws; a seed gives the same bits on every machine. p-values are adjusted for the differences of one
-metric, because each metric is read as a leaderboard of its own.
-
-Standard errors are linearised, as those of `score`. A share's interval is Wilson's with the effective number of
-independent units, so it is honest at 0 and 100 % too. One test gives both p and interval of a difference, so that the
-interval excludes 0 exactly if p is at most 1 − level: of two runs, approximate randomisation. If models with several
-runs (seeds) are named, models are compared, not runs, since that one seed beats another says little about their models:
-by Welch's t over the seeds, with the variance of dialogues. A model needs three seeds for that.
-
-Where p is within Monte Carlo error of the level, ten times as many resamples are drawn; if it still is, the result says
-that another seed may give the other verdict.
-
-A difference counts as not tested, whatever its p, if its smallest possible adjusted p is above 1 − level: `significant`
-is then null. This happens with few resamples for many differences, and if runs differ in few dialogues.
+All runs and metrics share the draws. A difference counts as not tested, whatever its p, if its smallest possible
+adjusted p is above 1 − level: with few resamples for many differences, and if runs differ in few dialogues.
 """
 
 from __future__ import annotations
@@ -40,24 +27,9 @@ from dstbench.runs.open import Data, Reading, parts_to_open, short_names
 from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import open_under
-from dstbench.stats import (
-    Randomisation,
-    Spread,
-    benjamini_hochberg,
-    benjamini_yekutieli,
-    bonferroni,
-    hochberg,
-    holm,
-    influences,
-    max_t,
-    resamples_needed,
-    smallest_detectable,
-    smallest_p,
-    spread,
-    spread_over_seeds,
-    tally,
-)
-from dstbench.stats.adjust import at_most
+from dstbench.stats import Randomisation, Spread, influences, smallest_detectable, spread, spread_over_seeds
+from dstbench.stats.adjust import ADJUSTMENTS, adjust_defined, at_most, max_t, resamples_needed, smallest_p
+from dstbench.stats.differences import tally
 from dstbench.stats.normal import check_level, two_sided
 from dstbench.typing import Adjustment
 
@@ -153,16 +125,14 @@ def compare(
     """
     design = Design(resamples, seed, level, adjust)
     convention = as_convention(profile)
-    chosen = None if metrics is None else parse_all(metrics)
-    if chosen == []:
-        raise UsageError("no metric to compare", hint=f"omit -m to compute {DEFAULT}")
+    chosen = parse_all(DEFAULT if metrics is None else metrics)
     names = [name for name, _ in parts_to_open(data, **reading)]
     if len(names) < 2:
         raise UsageError("compare needs at least two runs", hint="`dstbench score` scores one")
     seeds = None if models is None else seeds_of(models, names)
     baseline_index = None if baseline is None else index_of(baseline, data, names, seeds)
     runs = over_common_turns(open_under(convention, data, **reading))
-    paired = pair_up(runs, chosen or parse_all(DEFAULT), convention)
+    paired = pair_up(runs, chosen, convention)
     return resample(paired, design, models=seeds, baseline=baseline_index)
 
 
@@ -259,10 +229,9 @@ class _Compared:
             if verdict.get("significant") is not None and se > 0:
                 strictest = strictest_level(nulls, verdict["m"], design.adjust, design.level)
                 detectable, limits = smallest_detectable(se, strictest), own.limits(se, sums.shape[1], design.level)
-            counts = vars(tally(of_dialogues[a], of_dialogues[b]))
-            row = {**counts, "unscored": counts["undefined"], "discordant": discordant, "detectable": detectable}
-            difference = float(self.values[a] - self.values[b])
-            rows.append({"difference": difference, **row, **verdict, **_with_ends(se, limits)})
+            row: Row = {"difference": float(self.values[a] - self.values[b]), **tally(of_dialogues[a], of_dialogues[b])}
+            row |= {"discordant": discordant, "detectable": detectable}
+            rows.append(row | verdict | _with_ends(se, limits))
         return rows
 
     def models(self, pairs: Sequence[tuple[int, int]], models: Sequence[Sequence[int]]) -> list[Row]:
@@ -291,9 +260,6 @@ def _with_ends(se: float, limits: tuple[float, float] | None) -> Row:
     """The standard error and interval; None if undefined, or a standard error of 0: all dialogues are alike."""
     low, high = limits or (None, None)
     return {"se": se if se > 0 else None, "low": low, "high": high}
-
-
-# --- runs and models by name -----------------------------------------------------------------------------------------
 
 
 def seeds_of(models: Mapping[str, str | Sequence[str]], names: Sequence[str]) -> dict[str, list[int]]:
@@ -343,19 +309,8 @@ def _hint(name: str, names: Sequence[str]) -> str:
     return did_you_mean(name, names) or f"there are {', '.join(names)}"
 
 
-# --- verdicts on differences ----------------------------------------------------------------------------------------
-
 #: Models with fewer seeds are not tested.
 FEWEST_SEEDS: Final = 3
-_ADJUST: Final[Mapping[str, Callable[[Floats], Floats]]] = {
-    "holm": holm,
-    "hochberg": hochberg,
-    "bh": benjamini_hochberg,
-    "by": benjamini_yekutieli,
-    "bonferroni": bonferroni,
-    "max-t": lambda p: p,  # its smallest p is that of a single difference, if no resample reaches it
-    "none": lambda p: p,
-}
 # So many standard errors of a p beyond the level, another seed gives the other verdict in less than one in 1,000 cases.
 _SAFE: Final = 4
 # A line of text names at most this many pairs.
@@ -364,17 +319,13 @@ _MOST_PAIRS: Final = 5
 
 def judge(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
     """For each of a metric's differences of runs, the columns `p` to `may_flip` of `RUN_DIFFERENCES`."""
-    defined = [null for null in nulls if not np.isnan(null.observed)]
-    rows = iter(_verdicts(defined, adjust, level) if defined else ())
-    return [
-        {"resamples": len(null.resampled), "may_flip": False, "adjustment": adjust, "m": len(defined)}
-        | ({} if np.isnan(null.observed) else next(rows))
-        for null in nulls
-    ]
-
-
-def _verdicts(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[dict[str, Any]]:
-    alpha, adjusting = 1 - level, _ADJUST[adjust]
+    about: Row = {"may_flip": False, "adjustment": adjust, "m": sum(not np.isnan(null.observed) for null in nulls)}
+    rows = [{"resamples": len(null.resampled), **about} for null in nulls]
+    places = [place for place, null in enumerate(nulls) if not np.isnan(null.observed)]
+    nulls = [nulls[place] for place in places]
+    if not nulls:
+        return rows
+    alpha, adjusting = 1 - level, ADJUSTMENTS[adjust]
     p, bounds = (np.array(column) for column in zip(*((null.p(), null.bound) for null in nulls), strict=True))
     resamples = np.array([len(null.resampled) for null in nulls])
     own_smallest = smallest_p(bounds, resamples)
@@ -401,7 +352,9 @@ def _verdicts(nulls: Sequence[Null], adjust: Adjustment, level: float) -> list[d
         "resamples_needed": resamples_needed(bounds, alpha, adjusting),
         "may_flip": may_flip | (testable & at_most(lowest, alpha) & ~at_most(highest, alpha)),
     }
-    return pl.DataFrame(verdicts).to_dicts()
+    for place, verdict in zip(places, pl.DataFrame(verdicts).iter_rows(named=True), strict=True):
+        rows[place] |= verdict
+    return rows
 
 
 def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: float) -> float:
@@ -413,14 +366,7 @@ def strictest_level(nulls: Sequence[Null], m: int, adjust: Adjustment, level: fl
         scale[scale == 0] = 1  # no resample differs from 0
         return two_sided(float(np.quantile((drawn / scale).max(axis=1), level)))
     few = alpha / m**2  # so small that its adjusted p is below 1
-    return alpha * few / float(_ADJUST[adjust](np.append(few, np.ones(m - 1)))[0])
-
-
-def adjust_defined(p: Floats, adjust: Adjustment) -> Floats:
-    """Adjusted p; NaN where p is undefined."""
-    adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
-    adjusted[defined] = _ADJUST[adjust](p[defined])
-    return adjusted
+    return alpha * few / float(ADJUSTMENTS[adjust](np.append(few, np.ones(m - 1)))[0])
 
 
 def doubts(differences: pl.DataFrame, resamples: int, level: float) -> list[str]:

@@ -30,13 +30,11 @@ from dstbench.analysis.dialogues import per_dialogue
 from dstbench.analysis.rankings import (
     Judged,
     OfPairs,
-    Power,
     Ranking,
-    by_size,
     compare_orders,
     contests,
     of_pairs,
-    split_halves,
+    reliability,
     spread_of,
     validity,
 )
@@ -155,8 +153,6 @@ def compare_metrics(
             raise UsageError(what, hint=f"omit {', '.join(of_runs)}, or give runs in its place")
         return _of_table(read_score_table(table, metrics))
     requested = None if metrics is None else parse_all(metrics)
-    if requested == []:
-        raise UsageError("no metric to compare", hint="omit -m to compare the default metrics")
     numbers: dict[str, float] = {}
     if along is not None:  # before any file is read
         along, numbers = numbers_along(along, [name for name, _ in parts_to_open(data, **reading)])
@@ -164,8 +160,7 @@ def compare_metrics(
             raise UsageError(f"all runs have the same {along}, so they have no order along it")
     runs = over_common_turns(open_under(convention, data, **reading))
     paired = pair_up(runs, choose_metrics(requested, runs, convention), convention)
-    rows = [(run, along, number) for run, number in numbers.items()]
-    known_order = schema.KNOWN_ORDER.of(rows)
+    known_order = schema.KNOWN_ORDER.of([(run, along, number) for run, number in numbers.items()])
     bootstrap = Bootstrap.draw(paired.sums, resamples, seed)
     leaderboard = resample(paired, design)
     scores, differences = leaderboard.scores, leaderboard.differences
@@ -175,22 +170,20 @@ def compare_metrics(
     rankings = {name: Ranking(values[name].to_numpy(), drawn, name) for name, drawn in resampled.items()}
     pairs = {str(metric): of_pairs(paired, metric, bootstrap) for metric in paired.metrics}
     validities, valid = validity(rankings, pairs, differences, known_order, level)
-    halves, reliable = split_halves(paired, pairs, resamples, seed, level)
+    halves, sizes, reliable = reliability(paired, pairs, resamples, seed, level)
     power, apart = _power(leaderboard, pairs, level)
-    orders = compare_orders(scores, resampled, level, differences)
-    of_measures: Mapping[str, Mapping[str, Judged | Power]] = {
-        "soft_accuracy": valid, "swap_rate": reliable, "power": apart,
-    }  # fmt: skip
+    agreement, reversals = compare_orders(scores, resampled, level, differences)
+    of_measures = {"soft_accuracy": valid, "swap_rate": reliable, "power": apart}
     paired_error = differences.group_by("metric").agg(pl.col("se").mean() / 2**0.5).drop_nulls()
     return MetricComparison(
         validity=validities,
         reliability=halves,
-        sizes=by_size(paired, resamples, seed),
+        sizes=sizes,
         contests=pl.concat([contests(measure, shares, level) for measure, shares in of_measures.items()]),
         spread=spread_of(scores, dict(paired_error.iter_rows())),
         power=power,
-        agreement=orders.agreement,
-        reversals=orders.reversals,
+        agreement=agreement,
+        reversals=reversals,
         dependence=_dependence(runs, paired.metrics, convention, level),
         scores=scores.select("run", "metric", "unit", "value", "se", "signature"),
         order=known_order,
@@ -205,12 +198,12 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
             "a table of scores has no dialogues: it gives spread and orders, but no intervals and tests", when="before"
         )
     _warn_of_scores(scores, "scores")
-    orders = compare_orders(scores)
+    agreement, reversals = compare_orders(scores)
     tables = {name: table.empty() for name, table in _OF_DIALOGUES.items()}
     return MetricComparison(
         spread=spread_of(scores),
-        agreement=orders.agreement,
-        reversals=orders.reversals,
+        agreement=agreement,
+        reversals=reversals,
         scores=scores.with_columns(signature=pl.lit(None, pl.String)),
         **tables,
     )
@@ -218,7 +211,7 @@ def _of_table(scores: pl.DataFrame) -> MetricComparison:
 
 def _power(
     leaderboard: Leaderboard, of_pairs: Mapping[str, OfPairs], level: float
-) -> tuple[pl.DataFrame, dict[str, Power]]:
+) -> tuple[pl.DataFrame, dict[str, Judged]]:
     """The pairs that each metric tells apart, as rows of `schema.analysis.POWER`, and their share where tested."""
     alpha, significant = (1 - level) * (1 + TIE), pl.col("significant")
     least = pl.max_horizontal(1 / (1 + pl.col("resamples")), pl.lit(2.0) ** (1 - pl.col("discordant").cast(pl.Int64)))
@@ -245,9 +238,6 @@ def _power(
     return schema.POWER.conform(rows.hstack(ends)), judged
 
 
-# --- traits -----------------------------------------------------------------------------------------------------------
-
-
 def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention, level: float) -> pl.DataFrame:
     """Correlations of scores with traits over the dialogues of all runs, as rows of `schema.analysis.DEPENDENCE`."""
     if without := [run.name for run in runs if run.meta.get("only")]:
@@ -269,9 +259,6 @@ def _dependence(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conv
     dependence = schema.DEPENDENCE.of(rows_of_pairs)
     warn_of_no_interval(dependence.select("r", "low", run=None, first="metric", second="trait"))
     return dependence
-
-
-# --- warnings ---------------------------------------------------------------------------------------------------------
 
 
 def _warn_of_scores(scores: pl.DataFrame, of_one_run: str) -> None:

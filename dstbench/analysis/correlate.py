@@ -1,14 +1,9 @@
-"""Correlations of metrics and traits (Kim et al. 2022, Figs 3 and A1), and differences between correlations.
+"""Correlations of metrics, traits and people's ratings, and differences between them (see `dstbench help statistics`).
 
-Conventions: correlations are Pearson's r. A correlation uses the rows in which both of its columns are defined.
-Two correlations that are compared use the rows in which all of their columns are defined. Pooling runs concatenates
-their rows: a dialogue counts once for each run that has it. Intervals, and the p on which verdicts rest, are over
-dialogues: each is left out in turn with all of its rows, turns and runs alike. Fisher's and Zou's intervals and the
-classical tests, which assume independent rows of normal data, stand beside them where rows are independent.
-
-A score's agreement with people's ratings is over the rated rows in which it is defined; two scores are compared over
-those in which both are. Differences of rank correlations have Zou's interval and a test from linearised standard
-errors, dialogues as clusters.
+A correlation (Kim et al. 2022, Figs 3 and A1) uses the rows in which both of its columns are defined; two that are
+compared use the rows in which all of their columns are. Pooling runs concatenates their rows: a dialogue counts once
+for each run that has it. Intervals and p are over dialogues: each is left out in turn with all of its rows. Classical
+ones, which assume independent rows of normal data, stand beside them where rows are independent.
 """
 
 from __future__ import annotations
@@ -22,7 +17,6 @@ from typing import Any, Final, NamedTuple, TypeAlias, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.compare import adjust_defined
 from dstbench.analysis.dialogues import per_dialogue, with_scores
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.arrays import Flags, Floats, Integers
@@ -53,6 +47,7 @@ from dstbench.stats import (
     pearson,
     spearman,
 )
+from dstbench.stats.adjust import adjust_defined
 from dstbench.stats.correlations import LEAST
 from dstbench.stats.normal import check_level
 from dstbench.typing import Per

@@ -14,15 +14,13 @@ import polars as pl
 
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
-from dstbench.errors import DstbenchError, warn
+from dstbench.errors import DstbenchError
 from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import warn_of_scores
-from dstbench.scoring.score import score_run, warn_of_frames
-from dstbench.scoring.sums import resolve
+from dstbench.scoring.score import score_run, warn_of_differences, warn_of_frames
 from dstbench.scoring.turns import scored_turns
-from dstbench.signature import differences, parse, sign
 from dstbench.stats import as_exact_floats
 
 _SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")
@@ -53,7 +51,7 @@ class Paired:
 def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Convention) -> Paired:
     """The sums per dialogue of runs over one gold."""
     warn_of_frames(runs, convention)
-    scored, signatures = [], []
+    scored, of_runs = [], []
     for run in runs:
         rows, sums = score_run(run, metrics, ["dialogue"], convention, spelling=True)
         scored.append((run, sums))
@@ -63,24 +61,22 @@ def pair_up(runs: Sequence[Run], metrics: Sequence[Metric], convention: Conventi
         if sums.dialogues < 2:
             what = "fewer than two dialogues are scored, and intervals and tests come from resampling dialogues"
             raise DstbenchError(what, file=run.name, hint="`dstbench score` works with any number")
-        signatures.append(sign("any metric", {**parse(rows["signature"][0]).settings, "by": "run"}))
-    warn_of_scores(scored, metrics, convention)
-    for run, signature in zip(runs, signatures, strict=True):
-        for clause in differences(signatures[0], signature):
-            what = f"are not scored in the same way: they differ in {clause}"
-            warn(f"{runs[0].name} and {run.name} {what}", when="before")
-    resolved = resolve(metrics, [sums for _, sums in scored], convention)
+        of_runs.append(rows)
+    warn_of_scores(scored, convention)
+    warn_of_differences(pl.concat(of_runs))
+    # Gold that differs only in values that mean "not in the state" may have more slots.
+    resolved = [*max((sums for _, sums in scored), key=lambda sums: len(sums.gold_slots)).metrics]
     statistics = list(dict.fromkeys(name for metric in resolved for name in stats_of(metric)))
     dialogues = pl.concat([sums.table.select("dialogue") for _, sums in scored]).unique().sort("dialogue")
     # 0 if a run has no scored frame in a dialogue, as this can depend on its predictions.
     columns = [pl.col(f"stat:{name}").cast(pl.Float64).fill_null(0) for name in statistics]
-    of_runs = [
+    sums_of_runs = [
         dialogues.join(sums.table, on="dialogue", how="left", maintain_order="left").select(columns).to_numpy()
         for _, sums in scored
     ]
     scores = [score_run(run, resolved, [], convention)[0].select(_SCORES) for run in runs]
     names = [run.name for run in runs]
-    return Paired(names, resolved, statistics, as_exact_floats(np.stack(of_runs)), pl.concat(scores))
+    return Paired(names, resolved, statistics, as_exact_floats(np.stack(sums_of_runs)), pl.concat(scores))
 
 
 def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:

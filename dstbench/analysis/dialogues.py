@@ -61,44 +61,32 @@ def cut_to(run: Run, dialogues: Iterable[str]) -> Run:
 
 
 def _of_part(part: Part, convention: Convention) -> pl.DataFrame:
-    t, m, wrong_slots = pl.col("t"), pl.col("m"), pl.col("wrong_slots")
     turns = scored_turns(part.turns(convention), convention).with_columns(
         t=pl.int_range(pl.len()).over("number"),
         m=pl.sum_horizontal("gca_wrong", "gca_missed", "gca_over").cast(pl.Int64),
-        wrong_slots=pl.col("n_union").cast(pl.Int64) - pl.col("n_correct"),
+        wrong=pl.col("n_union").cast(pl.Int64) - pl.col("n_correct"),
     )
-    sums = turns.group_by("number", maintain_order=True).agg(
-        pl.col("dialogue").first(),
-        n=pl.len().cast(pl.Int64),
-        wrong_turns=(wrong_slots > 0).sum(),
-        ends_wrong=wrong_slots.last() > 0,
-        wrong_slots_last=wrong_slots.last(),
-        first_wrong=t.filter(wrong_slots > 0).first(),
-        n_gold_max=pl.col("n_gold").max(),
-        M=m.sum(),
-        S=(t * m).sum(),
-        squares=(m * m).sum(),
-        differences=(pl.len().cast(pl.Int64) * m - m.sum()).abs().sum(),
-    )
-    n, first, wrong_turns, fails = (pl.col(name) for name in ("n", "first_wrong", "wrong_turns", "ends_wrong"))
-    m_sum, s_sum = pl.col("M"), pl.col("S")
+    t, m, wrong, n = pl.col("t"), pl.col("m"), pl.col("wrong"), pl.len().cast(pl.Int64)
+    fails, first, wrong_turns = wrong.last() > 0, t.filter(wrong > 0).first(), (wrong > 0).sum()
+    errs, m_sum, s_sum = m.sum() > 0, m.sum(), (t * m).sum()
     released = (2 * s_sum - n * m_sum) / (2 * m_sum * (n + 1))
-    table = sums.select(
-        "dialogue",
-        n.alias("turns"),
-        "wrong_turns",
-        "ends_wrong",
-        "wrong_slots_last",
-        "first_wrong",
-        pl.when(fails).then(first / n).alias("first_failure"),
-        pl.when(fails).then(FAILURE_BINS * first // n).alias("first_failure_bin"),
-        pl.when(fails).then(n - first > wrong_turns).alias("recovered"),  # not all turns from the first on are wrong
-        "n_gold_max",
-        m_sum.alias("mistakes"),
-        to_mean=pl.when(m_sum > 0).then(pl.when(n > 1).then(s_sum / (m_sum * (n - 1))).otherwise(0.0)),
-        to_sum=pl.when(m_sum > 0).then((2 * s_sum - m_sum * (n - 1)) / (2 * n)),
-        to_released=pl.when(m_sum > 0).then(released).otherwise(0.0),
-        nu_paper=(n * pl.col("squares") - m_sum * m_sum) / n,
-        nu_released=pl.when(m_sum > 0).then(pl.col("differences") / m_sum).otherwise(0.0),
+    table = turns.group_by("number", maintain_order=True).agg(
+        pl.col("dialogue").first(),
+        turns=n,
+        wrong_turns=wrong_turns,
+        ends_wrong=fails,
+        wrong_slots_last=wrong.last(),
+        first_wrong=first,
+        first_failure=pl.when(fails).then(first / n),
+        first_failure_bin=pl.when(fails).then(FAILURE_BINS * first // n),
+        recovered=pl.when(fails).then(n - first > wrong_turns),  # not all turns from the first on are wrong
+        n_gold_max=pl.col("n_gold").max(),
+        mistakes=m_sum,
+        to_mean=pl.when(errs).then(pl.when(n > 1).then(s_sum / (m_sum * (n - 1))).otherwise(0.0)),
+        to_sum=pl.when(errs).then((2 * s_sum - m_sum * (n - 1)) / (2 * n)),
+        to_released=pl.when(errs).then(released).otherwise(0.0),
+        nu_paper=(n * (m * m).sum() - m_sum * m_sum) / n,
+        nu_released=pl.when(errs).then((n * m - m_sum).abs().sum() / m_sum).otherwise(0.0),
     )
-    return table.cast({name: c.dtype for name, c in DIALOGUES.columns.items() if name != "run"}).collect()
+    columns = [pl.col(name).cast(column.dtype) for name, column in DIALOGUES.columns.items() if name != "run"]
+    return table.select(columns).collect()

@@ -27,7 +27,6 @@ new one).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -38,12 +37,11 @@ from dstbench.conventions.convention import Convention
 from dstbench.metrics import Metric
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
-from dstbench.scoring.partitions import over_partitions, partitions
+from dstbench.scoring.partitions import each_part, over_parts
 from dstbench.scoring.rows import with_domains
 from dstbench.scoring.sums import scores, sum_up
 from dstbench.scoring.values import with_judgements
 
-_LOG: Final = logging.getLogger(__name__)
 # How many of a slot's most frequent values may become a wrong value.
 _CANDIDATES: Final = 10
 # About how many rows of copies are scored at once: more would take a gigabyte of memory.
@@ -87,15 +85,10 @@ _MENDED: Final[Mapping[str, _Error]] = {
 KINDS: Final = tuple(_PUT_IN)
 
 
-class Injected(NamedTuple):
-    """The errors that were made in a run, and by each metric's name what they cost, or gain if they are mended."""
-
-    # (kind; dialogue, and its number, from 0; slot; place: the turn's number in the dialogue, from 0; next: the first
-    # place after a change of gold at which the slot has another value; turns: of the dialogue; of, drawn: from how many
-    # errors of this kind and dialogue how many were drawn; a column per metric, null where a score is undefined)
-    errors: pl.DataFrame
-    changes: int  # of gold
-    single: int  # those in dialogues of one turn, which have no position
+# A table of errors has: kind; dialogue, and its number, from 0; slot; place: the turn's number in the dialogue, from 0;
+# next: the first place after a change of gold at which the slot has another value; turns: of the dialogue; of, drawn:
+# from how many errors of this kind and dialogue how many were drawn.
+_ABOUT: Final = ("kind", "dialogue", "number", "slot", "place", "next", "turns", "of", "drawn")
 
 
 def inject(
@@ -107,15 +100,16 @@ def inject(
     mended: bool = False,
     sample: int | None = None,
     seed: int = 0,
-) -> Injected:
-    """Score a run's dialogues, and copies with one (drawn) error more each, or with one mended."""
+) -> tuple[pl.DataFrame, int, int]:
+    """Each (drawn) error that is put into a run or mended, with what it costs or gains by each metric (null: unknown).
+
+    Also the number of changes of gold, and of those in dialogues of one turn, which have no position.
+    """
     frequent, of_run = _frequent_in_gold(run, convention), _scores(run, metrics, convention)
     generator, errors = np.random.default_rng(seed), list[pl.DataFrame]()
     changes = single = dialogues = 0
-    for done, place in enumerate(parts := partitions(run)):
-        _LOG.info("scoring copies of %s", run.name, extra={"done": done, "of": len(parts)})
-        table = run.part(*place)
-        rows = _with_changes(table if run.derive is None else run.derive(table), convention)
+    for part in each_part(run):
+        rows = _with_changes(part.long, convention)
         rows = rows.with_columns(pl.col("number") + dialogues)
         dialogues += rows["number"].n_unique()
         of_gold = rows.filter("is_change")
@@ -132,7 +126,7 @@ def inject(
         sign = -1 if mended else 1
         losses = {name: (pl.col(name) - pl.col(f"{name} of copy")) * sign for name in map(str, metrics)}
         errors.append(both.select(*_ABOUT, **losses))
-    return Injected(pl.concat(errors), changes, single)
+    return pl.concat(errors), changes, single
 
 
 def _scores(run: Run, metrics: Sequence[Metric], convention: Convention) -> pl.DataFrame:
@@ -156,7 +150,7 @@ def _in_state(rows: pl.DataFrame, convention: Convention, slot: str, value: str)
 def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The most frequent values of slots (slot, value, meaning), and slots of domains (domain, other, usual)."""
     pairs = ["slot", "gold"]
-    parts = over_partitions(run, lambda table: table.drop_nulls(pairs).group_by(pairs).agg(n=pl.len()))
+    parts = over_parts(run, lambda part: part.table.drop_nulls(pairs).group_by(pairs).agg(n=pl.len()))
     values = pl.concat(parts).group_by("slot", value="gold").agg(pl.col("n").sum())
     values = values.with_columns(meaning=_in_state(values, convention, "slot", "value")).drop_nulls("meaning")
     values = values.with_columns(of_slot=pl.col("n").sum().over("slot"))
@@ -166,17 +160,12 @@ def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, p
     return values.filter(pl.int_range(pl.len()).over("slot") < _CANDIDATES).select("slot", "value", "meaning"), slots
 
 
-# --- changes of gold --------------------------------------------------------------------------------------------------
-
-
 def _with_changes(table: pl.DataFrame, convention: Convention) -> pl.DataFrame:
     """The rows of a long table, sorted, with what tells which errors they can have.
 
-    These are `place` and `turns`, as in `Injected`; `number` of the dialogue in this table; `value` of gold under the
-    convention; whether the prediction is right, here, in the next row, and as long as gold keeps the value (`ok`,
-    `ok_next`, `all_ok`), and whether there is one (`predicted`); `old`, the prediction in the turn before; whether gold
-    changes (`is_change`), and the place until which it keeps the value (`next`); whether values begin that gold has not
-    (`is_over`), and where they end (`over_next`).
+    `ok_next` and `all_ok`: whether the prediction is right in the next row, and as long as gold keeps the value; `old`:
+    the prediction in the turn before; `next`: the place until which gold keeps the value; `is_over`, `over_next`: where
+    values that gold has not begin and end.
     """
     turn = table.select("dialogue", "turn").unique().sort("dialogue", "turn").with_columns(
         place=pl.int_range(pl.len()).over("dialogue"), turns=pl.len().over("dialogue").cast(pl.Int64)
@@ -234,11 +223,6 @@ def _with_errors(
         is_late=~_judged(changes, convention, "slot", "gold", "old")["ok"],
         swaps=_in_state(changes, convention, "other", "gold").is_not_null() & changes["other"].is_not_null(),
     )
-
-
-# --- copies -----------------------------------------------------------------------------------------------------------
-
-_ABOUT: Final = ("kind", "dialogue", "number", "slot", "place", "next", "turns", "of", "drawn")
 
 
 def _copies(

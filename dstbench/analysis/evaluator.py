@@ -20,7 +20,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
-from dstbench.metrics import Metric
+from dstbench.metrics import Metric, parse_all
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import States, StatesBuilder, sides_of, warn_of_notes
@@ -29,7 +29,7 @@ from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, gold_alone, open_gold, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
-from dstbench.scoring.score import Scores, choose_metrics, requested_metrics, score, values_of, warn_of_frames
+from dstbench.scoring.score import Scores, choose_metrics, score, values_of, warn_of_frames
 from dstbench.typing import Missing
 
 State = dict[str, str]
@@ -75,7 +75,7 @@ class Evaluator:
         split: str | None = None,
         keys: Mapping[str, str] | None = None,
     ) -> None:
-        requested = requested_metrics(metrics)
+        requested = None if metrics is None else parse_all(metrics)
         self._convention = as_convention(profile)
         check_metrics(self._convention)
         self._missing: Missing = missing or self._convention.missing
@@ -98,7 +98,7 @@ class Evaluator:
         check_gold_scope(run, self._convention)
         warn_of_frames([run], self._convention)
         self._metrics = choose_metrics(requested, [run], self._convention)
-        self._fingerprint = None if self._missing == "intersect" else gold_fingerprint(run.read())
+        self._fingerprint = gold_fingerprint(run.read())
 
     def add(self, dialogue: str, turn: int, state: Mapping[str, str]) -> None:
         """Add the predicted state of one turn.
@@ -175,14 +175,13 @@ class Evaluator:
         Raises:
             DstbenchError: It has others, or a turn has another state there. Then nothing was added.
         """
-        tables = zip(self._tables(), other._tables(), strict=True)
         alike = {
             "metrics": list(self._metrics) == list(other._metrics),
             "conventions": (self._convention, self._missing) == (other._convention, other._missing),
-            "gold states": self._gold is other._gold or all(one.equals(another) for one, another in tables),
+            "gold states": self._fingerprint == other._fingerprint,
         }
-        for what in [what for what, are_alike in alike.items() if not are_alike]:
-            raise UsageError(f"the two evaluators have different {what}", hint="make both of them alike")
+        if different := [what for what, are_alike in alike.items() if not are_alike]:
+            raise UsageError(f"the two evaluators have different {different[0]}", hint="make both of them alike")
         self._states |= self._new(other._states.items(), self._states)
 
     def compute(self) -> dict[str, float | None]:
@@ -230,12 +229,8 @@ class Evaluator:
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
         check_gold_scope(run, self._convention)  # under ``intersect`` there may be less gold than there was
         warn_of_unscored(run, self._convention)
-        return named_under(self._convention, replace(run, fingerprint=self._fingerprint))
-
-    def _tables(self) -> list[pl.DataFrame]:
-        """The tables of gold."""
-        side = gold_of(self._gold)
-        return [side.turns, side.cells, pl.DataFrame() if side.frames is None else side.frames]
+        whole = None if self._missing == "intersect" else self._fingerprint
+        return named_under(self._convention, replace(run, fingerprint=whole))
 
     def _row(self, name: Any, number: Any) -> int:
         """The row of a turn in gold; a dialogue or number that is spelled differently there is remembered."""

@@ -66,18 +66,9 @@ _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "sev
 
 
 def listed(names: Sequence[str], most: int = _MOST) -> str:
-    """Names as in a sentence; the first of them and the number of the rest if there are more than `most`.
-
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], 1)
-    ('a, b and c', 'a and 2 more')
-    """
+    """Names as in a sentence: the first ones, and the number of the rest if there are more than `most`."""
     shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
-
-
-def _first(names: Sequence[str], most: int) -> str:
-    """The first names, with commas, and the number of the rest."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _do(names: Sequence[str], one: str, several: str) -> str:
@@ -127,20 +118,15 @@ def ranked(scores: pl.DataFrame) -> pl.DataFrame:
     return of_first.sort("value", descending=True, nulls_last=True, maintain_order=True)
 
 
-def _teams(board: pl.DataFrame) -> pl.DataFrame:
-    """(value, run: those that have it, shown), from the highest value down."""
-    return board.drop_nulls("value").group_by("value", maintain_order=True).agg("run", pl.col("shown").first())
+def _teams(board: pl.DataFrame) -> list[tuple[float, list[str], float]]:
+    """Each value, the runs that have it, and the value as shown, from the highest value down."""
+    return board.drop_nulls("value").group_by("value", maintain_order=True).agg("run", pl.col("shown").first()).rows()
 
 
 def highest(scores: pl.DataFrame) -> list[str]:
-    """The run with the highest score of the first metric that is a share, and the next; empty for a single run.
-
-    >>> rows = [("a", "jga", "share", 0.5), ("b", "jga", "share", 0.25)]
-    >>> highest(pl.DataFrame(rows, schema=["run", "metric", "unit", "value"], orient="row"))
-    ['a has the highest JGA, 50.00; b follows with 25.00']
-    """
+    """The run with the highest score of the first metric that is a share, and the next; empty for a single run."""
     board = ranked(scores)
-    teams = list(_teams(board).iter_rows())
+    teams = _teams(board)
     if len(teams) < 2:
         return []
     (first, best, _), (second, following, _), *_ = teams
@@ -168,7 +154,7 @@ def best_run(leaderboard: Leaderboard) -> Finding | None:
     board, runs = ranked(compared), set(leaderboard.scores["run"])
     if board.is_empty():
         return None
-    metric, teams = board["metric"][0], list(_teams(board).iter_rows())
+    metric, teams = board["metric"][0], _teams(board)
     undefined = board.filter(pl.col("value").is_null())["run"].to_list()
     about = tuple(name for name in board["run"] if name in runs)  # not models
     if not teams:
@@ -278,14 +264,13 @@ def verdicts(leaderboard: Leaderboard) -> list[str]:
         that = "" if tested.height == rows.height else " that can be tested"
         if tested.is_empty():
             verdict = f"no difference {f'can be tested {at}' if rows['difference'].count() else 'is defined'}"
-        elif significant.is_empty():
-            verdict = f"no difference{that} is significant {at}"
-        elif others.is_empty():
-            verdict = f"every difference{that} is significant {at}{f': {pairs_text(significant)}' if that else ''}"
+        elif significant.is_empty() or others.is_empty():
+            verdict = f"{'every' if significant.height else 'no'} difference{that} is significant {at}"
+            verdict += f": {pairs_text(significant)}" if that and significant.height else ""
         else:
-            verdict = f"{significant.height} of {tested.height} differences{that} are significant {at}: "
             few = significant.height <= others.height
-            verdict += pairs_text(significant) if few else f"all but {pairs_text(others)}"
+            which = pairs_text(significant) if few else f"all but {pairs_text(others)}"
+            verdict = f"{significant.height} of {tested.height} differences{that} are significant {at}: {which}"
         lines.append(f"{metric}: {verdict}")
     return lines
 
@@ -420,12 +405,7 @@ def _doubts(checks: pl.DataFrame, diagnosis: Diagnosis, runs: Sequence[str]) -> 
 
 
 def failed(checks: pl.DataFrame) -> str | None:
-    """Which checks fail, in a line, with the runs if there are several; None: none does.
-
-    >>> rows = [("a", "coverage", "fail"), ("b", "coverage", "fail"), ("b", "slots", "ok")]
-    >>> failed(pl.DataFrame(rows, schema=["run", "check", "status"], orient="row"))
-    '1 check fails: coverage (a and b)'
-    """
+    """Which checks fail, in a line, with the runs if there are several; None: none does."""
     failures = checks.filter(status="fail").group_by("check", maintain_order=True).agg("run")
     if failures.is_empty():
         return None
@@ -746,7 +726,7 @@ def reversed_pairs(compared: MetricComparison, first: str, second: str) -> str:
     rows = rows.filter("significant") if rows["significant"].any() else rows
     size = pl.min_horizontal(pl.col("difference_first").abs(), pl.col("difference_second").abs())
     named = rows.sort(size, descending=True, maintain_order=True)
-    return _first(named.select(pl.format("{}/{}", "run", "other")).to_series().to_list(), _FEW)
+    return listed(named.select(pl.format("{}/{}", "run", "other")).to_series().to_list(), _FEW)
 
 
 # --- costs of errors --------------------------------------------------------------------------------------------------
@@ -847,7 +827,7 @@ def differences(rows: pl.DataFrame) -> list[str]:
 
 def _in_runs(rows: pl.DataFrame) -> str:
     """The runs, in words; empty if there is none."""
-    return f" in {listed(rows['run'].to_list(), _MOST)}" if rows.height else ""
+    return f" in {listed(rows['run'].to_list())}" if rows.height else ""
 
 
 def most_alike(pairs: pl.DataFrame) -> list[str]:

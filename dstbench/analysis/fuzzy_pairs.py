@@ -10,7 +10,7 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
 from dstbench.runs.open import Data, Reading
-from dstbench.scoring.partitions import Part, over_parts
+from dstbench.scoring.partitions import Part, count_rows
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.values import with_matches
 
@@ -43,15 +43,12 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
             hint="name a fuzzy profile (qian2021), a matcher (--match levenshtein) or a label map",
         )
 
-    def count(part: Part) -> pl.DataFrame:
+    def accepted(part: Part) -> pl.LazyFrame:
         rows = with_matches(part.laid_out().judged(convention), convention.exact(), "g", "p", "equal")
-        pairs = rows.filter(pl.col("ok") & ~pl.col("equal")).select("slot", gold="g", pred="p")
-        return pairs.group_by("slot", "gold", "pred").agg(turns=pl.len()).collect()
+        return rows.filter(pl.col("ok") & ~pl.col("equal")).select("slot", gold="g", pred="p")
 
-    tables = []
+    pair, tables = ["slot", "gold", "pred"], []
     for run in open_under(convention, data, "pairs of values", **reading):
-        parts = pl.concat(over_parts(run, count)).group_by("slot", "gold", "pred").agg(pl.col("turns").sum())
-        as_texts = parts.with_columns(pl.col("slot", "gold", "pred").cast(pl.String))
-        ordered = as_texts.sort("turns", "slot", "gold", "pred", descending=[True, False, False, False])
-        tables.append(ordered.select(pl.lit(run.name).alias("run"), pl.all()))
+        pairs = count_rows(run, accepted, pair, turns=pl.len()).sort("turns", *pair, descending=[True, *[False] * 3])
+        tables.append(pairs.select(pl.lit(run.name).alias("run"), pl.all()))
     return pl.concat(tables)

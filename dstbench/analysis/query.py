@@ -30,7 +30,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
 from dstbench.scoring.error_classes import list_classes
-from dstbench.scoring.partitions import over_partitions
+from dstbench.scoring.partitions import over_parts
 from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turns import to_turns
@@ -158,8 +158,8 @@ def _table(
 
     make: Callable[[Run], pl.DataFrame | pl.LazyFrame] = {
         "long": lambda run: run.table.filter(~IS_FRAME),
-        "classes": lambda run: pl.concat(over_partitions(run, lambda part: list_classes(part, convention))),
-        "turns": lambda run: pl.concat(over_partitions(run, lambda part: to_turns(part, convention))),
+        "classes": lambda run: pl.concat(over_parts(run, lambda part: list_classes(part.table, convention))),
+        "turns": lambda run: pl.concat(over_parts(run, lambda part: to_turns(part.table, convention))),
         "dialogues": lambda run: per_dialogue(run, metrics, convention)[0],
         "scores": scored,
     }[name]

@@ -1,25 +1,19 @@
 """What scores of runs say about metrics: how far each spreads the runs, how alike their orders are, and how sure.
 
-Conventions: an order goes from the best run to the worst: the highest score first, or, where a metric counts errors,
-the lowest. Two scores tie if they differ by no more than rounding (`stats.differences.TIE`). Two orders are compared
-over the runs that both metrics have a score for.
-
-What a metric says of a pair of runs is the pair's difference in standard errors of the paired difference
-(z). Shares of pairs are functions of z, averaged over the pairs, and so have the standard deviation of their resamples
-of dialogues, in which the standard errors stay. Intervals and tests of two metrics' difference are by the normal
-distribution, over shared resamples. They are about test sets of as many dialogues as this one.
+Orders go from the best run to the worst, over the runs that both metrics have a score for; two scores tie if they
+differ by no more than rounding (`stats.differences.TIE`). What a metric says of a pair of runs is their difference in
+standard errors of the paired difference (z). Shares of pairs are means of functions of z, whose standard deviation is
+that of resamples of dialogues; intervals and tests of two metrics' difference are by the normal distribution, over
+shared resamples.
 
 The share of pairs that are told apart (power) varies the more, the more pairs are close to the level. So its interval
 has the shares that it would have on average if all true differences were so many times the observed ones, for all
 multiples under which it is not among the 2.5 % lowest or highest shares.
-
-A random half of the dialogues orders a pair otherwise than the other half about as often as approximate randomisation
-of whole dialogues finds a difference as large: the swap rate is close to the mean p of the pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -35,7 +29,7 @@ from dstbench.schema import analysis as schema
 from dstbench.stats import Bootstrap, influences
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import critical, two_sided
-from dstbench.stats.resampling import scores_of, shuffles
+from dstbench.stats.resampling import multiply, scores_of, shuffles
 
 _VALUE: Final = pl.col("value")
 # Orders that resamples agree with less than this on average have no interval.
@@ -56,13 +50,6 @@ def spread_of(scores: pl.DataFrame, paired_error: Mapping[str, float] | None = N
         signal_to_noise=pl.when(error > 0).then(pl.col("sd") / error),
     )
     return schema.SPREAD.conform(shown)
-
-
-class Orders(NamedTuple):
-    """How alike the orders of metrics are (rows of `RANK_AGREEMENT`), and the pairs that they reverse (`REVERSALS`)."""
-
-    agreement: pl.DataFrame
-    reversals: pl.DataFrame
 
 
 class Ranking:
@@ -95,10 +82,10 @@ def compare_orders(
     resampled: Mapping[str, Floats] | None = None,
     level: float = 0.95,
     differences: pl.DataFrame | None = None,
-) -> Orders:
-    """Kendall's tau-b (1945) of each two metrics' orders of runs, and the pairs of runs that they order differently."""
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Kendall's tau-b (1945) of each two metrics' orders (`RANK_AGREEMENT`), and the pairs reversed (`REVERSALS`)."""
     table = scores.pivot(on="metric", index="run", values="value").fill_null(np.nan)
-    runs, metrics = table["run"].to_list(), table.columns[1:]
+    runs, (_, *metrics) = table["run"].to_list(), table.columns
     rankings = [Ranking(table[name].to_numpy(), (resampled or {}).get(name), name) for name in metrics]
     pairs = list(combinations(range(len(runs)), 2))
     agreement, reversals = list[dict[str, Any]](), list[dict[str, Any]]()
@@ -111,25 +98,19 @@ def compare_orders(
             better, worse = pairs[at][:: int(one.signs[at])]
             gaps = {f"difference_{side}": table[name][better] - table[name][worse] for side, name in names.items()}
             reversals.append({**names, "run": runs[better], "other": runs[worse], **gaps})
-    rows = schema.REVERSALS.of(reversals)
-    alike = schema.RANK_AGREEMENT.of(agreement)
-    if differences is not None:
-        rows = _with_significance(rows, differences)
-        counts = rows.group_by("first", "second").agg(reversed_surely=pl.col("significant").sum())
-        alike = alike.drop("reversed_surely").join(counts, on=["first", "second"], how="left", maintain_order="left")
-        alike = alike.with_columns(pl.col("reversed_surely").fill_null(0))
-    return Orders(schema.RANK_AGREEMENT.conform(alike), rows)
-
-
-def _with_significance(reversals: pl.DataFrame, differences: pl.DataFrame) -> pl.DataFrame:
-    """Whether reversed pairs differ significantly, by adjusted p, in both metrics; null: one could not be tested."""
+    rows, alike = schema.REVERSALS.of(reversals), schema.RANK_AGREEMENT.of(agreement)
+    if differences is None:
+        return alike, rows
+    # A reversal is significant if both metrics' differences are; null: one could not be tested.
     turned = differences.rename({"run": "other", "other": "run"})
     verdicts = pl.concat([of.select("metric", "run", "other", "significant") for of in (differences, turned)])
-    rows = reversals.drop("significant")
     for side in ("first", "second"):
         of_side = verdicts.rename({"metric": side, "significant": f"is_{side}"})
         rows = rows.join(of_side, on=[side, "run", "other"], how="left", maintain_order="left")
-    return schema.REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
+    rows = schema.REVERSALS.conform(rows.with_columns(significant=pl.col("is_first") & pl.col("is_second")))
+    counts = rows.group_by("first", "second").agg(reversed_surely=pl.col("significant").sum())
+    alike = alike.drop("reversed_surely").join(counts, on=["first", "second"], how="left", maintain_order="left")
+    return schema.RANK_AGREEMENT.conform(alike.with_columns(pl.col("reversed_surely").fill_null(0))), rows
 
 
 def merit(metric: str, scores: Floats) -> Floats:
@@ -183,8 +164,6 @@ def limits_of_order(
     return max(least, middle + min(low, low / stable)), min(1.0, middle + max(high, high / stable))
 
 
-# --- pairs of runs in resamples -------------------------------------------------------------------------------------
-
 # Numbers of dialogues at which orders are compared with that of all dialogues.
 _SIZES: Final = (25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
 # The largest number of random halves.
@@ -198,10 +177,16 @@ class Judged(NamedTuple):
     """A share of pairs of runs under one metric, and the same in resamples of dialogues."""
 
     value: float
-    resampled: Floats
+    resampled: Floats  # of power a row for each of `_MULTIPLES`
 
     def limits(self, level: float) -> tuple[float | None, float | None]:
         """The interval by the normal distribution; one-sided where it would pass an end of the scale."""
+        if self.resampled.ndim > 1:  # the mean shares of the multiples under which the share is not too low or high
+            means = self.resampled.mean(axis=1)
+            ties = np.isclose(self.resampled, self.value)
+            below = ((self.resampled < self.value) & ~ties).mean(axis=1) + ties.mean(axis=1) / 2
+            possible = means[np.minimum(below, 1 - below) > (1 - level) / 2]
+            return (float(possible.min()), float(possible.max())) if len(possible) else (None, None)
         se = float(np.std(self.resampled, ddof=1)) if len(self.resampled) > 1 else 0.0
         if np.isnan(self.value) or not se > 0:
             return None, None
@@ -214,27 +199,10 @@ class Judged(NamedTuple):
 
     def around(self, truth: float) -> Floats:
         """Values in resamples, if this is the true one."""
-        return self.resampled
-
-
-class Power(NamedTuple):
-    """The share of pairs that a metric tells apart, and the shares under each of `_MULTIPLES`."""
-
-    value: float
-    resampled: Floats  # multiples × resamples
-
-    def limits(self, level: float) -> tuple[float | None, float | None]:
-        """The mean shares of the multiples under which the share is neither too low nor too high."""
-        means = self.resampled.mean(axis=1)
-        ties = np.isclose(self.resampled, self.value)
-        below = ((self.resampled < self.value) & ~ties).mean(axis=1) + ties.mean(axis=1) / 2
-        possible = means[np.minimum(below, 1 - below) > (1 - level) / 2]
-        return (float(possible.min()), float(possible.max())) if len(possible) else (None, None)
-
-    def around(self, truth: float) -> Floats:
-        """Values in resamples, if this is the true one."""
-        values: Floats = self.resampled[np.abs(self.resampled.mean(axis=1) - truth).argmin()]
-        return values
+        if self.resampled.ndim == 1:
+            return self.resampled
+        nearest: Floats = self.resampled[np.abs(self.resampled.mean(axis=1) - truth).argmin()]
+        return nearest
 
 
 class OfPairs(NamedTuple):
@@ -244,23 +212,20 @@ class OfPairs(NamedTuple):
     resampled: Floats  # resamples × pairs
 
     def share(self, of: Callable[[Floats], Floats], value: float | None = None) -> Judged:
-        """The mean of a function of z over the pairs that have one; its value may be known otherwise.
-
-        Observed differences are larger than true ones by chance (z² by 1, on average), and those of resamples once
-        more. So resamples are made around differences that are smaller by as much.
-        """
+        """The mean of a function of z over the pairs that have one; its value may be known otherwise."""
         z = self.z[~np.isnan(self.z)]
         if not len(z):
             return Judged(np.nan, np.zeros(0))
+        # By chance, observed z² are larger than true ones by 1 on average, and those of resamples once more.
         size = float(np.mean(z[np.isfinite(z)] ** 2)) if np.isfinite(z).any() else np.inf
         shrunk = self._around((1 - 1 / size) ** 0.5 if size > 1 else 0.0)
         return Judged(float(of(z).mean()) if value is None else value, of(shrunk).mean(axis=1))
 
-    def power(self, value: float, level: float) -> Power:
+    def power(self, value: float, level: float) -> Judged:
         """The share of pairs that are told apart at a level; of all of them, its value is known."""
         few = self._replace(resampled=self.resampled[:_POWER_RESAMPLES])
         reach = critical(level)
-        return Power(value, np.stack([(np.abs(few._around(times)) > reach).mean(axis=1) for times in _MULTIPLES]))
+        return Judged(value, np.stack([(np.abs(few._around(times)) > reach).mean(axis=1) for times in _MULTIPLES]))
 
     def _around(self, times: float) -> Floats:
         """Resamples (× pairs that have z) if the true differences are so many times the observed ones."""
@@ -284,26 +249,28 @@ def of_pairs(paired: Paired, metric: Metric, bootstrap: Bootstrap) -> OfPairs:
     return OfPairs(z(scores_of(score, bootstrap.whole)), np.nan_to_num(z(scores_of(score, bootstrap.resampled))))
 
 
-# --- halves -----------------------------------------------------------------------------------------------------------
-
-
 def swap_share(z: Floats) -> Floats:
     """How often two random halves of the dialogues order a pair with this z otherwise."""
     return 2 * _normal(-np.abs(z))
 
 
-def split_halves(
+def reliability(
     paired: Paired, pairs: Mapping[str, OfPairs], draws: int, seed: int, level: float
-) -> tuple[pl.DataFrame, dict[str, Judged]]:
-    """Swap rate (Buckley & Voorhees 2000) and tau of random halves (`RELIABILITY`), and the swap rates."""
-    if len(paired.runs) < 2:
-        return schema.RELIABILITY.empty(), {}
-    dialogues = paired.sums.shape[1]
-    halves = _sampled(paired, [dialogues // 2], min(draws, _HALVES), seed, rest=True)
-    rows, judged = list[dict[str, Any]](), dict[str, Judged]()
-    for metric in paired.metrics:
-        one, other = (signs(scores_of(paired.score(metric), sums)) for sums in halves)
-        name, swaps, tau = str(metric), _swaps(one, other), tau_b(one, other)
+) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Judged]]:
+    """How alike random halves (`RELIABILITY`), and n dialogues and all (`SAMPLE_SIZES`), order pairs; swap rates."""
+    dialogues, total, draws = paired.sums.shape[1], paired.sums.sum(axis=1), min(draws, _HALVES)
+
+    def sampled(size: int) -> Floats:
+        """The sums of so many dialogues, the first ones of random orders: draws × runs × statistics."""
+        first = ((places < size).astype(np.float64) for places in shuffles(dialogues, draws, seed))
+        return multiply(first, paired.sums, draws)
+
+    half, samples = sampled(dialogues // 2), {size: sampled(size) for size in _SIZES if size < dialogues}
+    rows, sizes, judged = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, Judged]()
+    for metric in paired.metrics if len(paired.runs) > 1 else ():
+        name, score = str(metric), paired.score(metric)
+        one, other = (signs(scores_of(score, sums)) for sums in (half, total - half))
+        swaps, tau = _swaps(one, other), tau_b(one, other)
         judged[name] = pairs[name].share(swap_share, swaps)
         low, high = judged[name].limits(level)
         of_halves = float(np.nanmean(tau)) if not np.isnan(tau).all() else np.nan
@@ -313,44 +280,16 @@ def split_halves(
             "tau_full": 2 * of_halves / (1 + of_halves) if of_halves > 0 else np.nan,
             "halves": len(tau),
         })  # fmt: skip
-    return schema.RELIABILITY.of(rows), judged
-
-
-def by_size(paired: Paired, draws: int, seed: int) -> pl.DataFrame:
-    """How many pairs a random sample of n dialogues orders as all do, as rows of `schema.analysis.SAMPLE_SIZES`."""
-    if len(paired.runs) < 2:
-        return schema.SAMPLE_SIZES.empty()
-    dialogues = paired.sums.shape[1]
-    sizes = [size for size in _SIZES if size < dialogues]
-    samples = _sampled(paired, sizes, min(draws, _HALVES), seed)
-    rows: list[dict[str, Any]] = []
-    for metric in paired.metrics:
-        score = paired.score(metric)
-        whole = signs(scores_of(score, paired.sums.sum(axis=1)))
-        for size, sums in zip(sizes, samples, strict=True):
+        whole = signs(scores_of(score, total))
+        for size, sums in samples.items():
             alike = 1 - _swaps(signs(scores_of(score, sums)), whole)
-            rows.append({"metric": str(metric), "dialogues": size, "alike": alike})
-    return schema.SAMPLE_SIZES.of(rows)
-
-
-def _sampled(paired: Paired, sizes: Sequence[int], draws: int, seed: int, *, rest: bool = False) -> list[Floats]:
-    """The sums of the first dialogues of random orders, for each size; `rest`: and of those after the last size."""
-    runs, dialogues, statistics = paired.sums.shape
-    columns = np.ascontiguousarray(paired.sums.transpose(1, 0, 2)).reshape(dialogues, runs * statistics)
-    totals: list[list[Floats]] = [[] for _ in sizes]
-    for places in shuffles(dialogues, draws, seed):
-        for of_size, size in zip(totals, sizes, strict=True):
-            of_size.append((places < size).astype(np.float64) @ columns)
-    sums = [np.concatenate(of_size).reshape(-1, runs, statistics) for of_size in totals]
-    return [*sums, paired.sums.sum(axis=1) - sums[-1]] if rest else sums
+            sizes.append({"metric": name, "dialogues": size, "alike": alike})
+    return schema.RELIABILITY.of(rows), schema.SAMPLE_SIZES.of(sizes), judged
 
 
 def _swaps(one: Any, other: Any) -> float:
     """The share of pairs in opposite orders; a pair that is tied in one of them counts half."""
     return float((1 - one.astype(np.float64) * other).mean() / 2) if one.size else np.nan
-
-
-# --- a known order ----------------------------------------------------------------------------------------------------
 
 
 def validity(
@@ -391,10 +330,7 @@ def _mean(values: Any) -> Any:
     return values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
-# --- two metrics ------------------------------------------------------------------------------------------------------
-
-
-def contests(measure: str, judged: Mapping[str, Judged | Power], level: float) -> pl.DataFrame:
+def contests(measure: str, judged: Mapping[str, Judged], level: float) -> pl.DataFrame:
     """The difference of each two metrics in a measure, as rows of `schema.analysis.CONTESTS`; p adjusted by Holm."""
     rows: list[dict[str, Any]] = []
     for first, second in combinations(judged, 2):

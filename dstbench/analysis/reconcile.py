@@ -330,7 +330,12 @@ def _search(
             (choices for choices in off if off[choices] <= 1),
             key=lambda choices: sum(choice.about == "steps" for choice in choices),
         )
-        rows.append((size, len(off), len(reached), _by_chance(off, scored) if size <= most and off else None))
+        # How many would reach published scores that lay anywhere between their lowest and highest scores.
+        expected = list[float]()
+        for at, one in enumerate(scored.targets) if size <= most and off else ():
+            values, unit = [(scored.of(choices) or ())[at] for choices in off], 2 * one.rounding
+            expected.append(len(values) * unit / (max(values) - min(values) + unit))
+        rows.append((size, len(off), len(reached), min(expected, default=None)))
         if off:
             best = min(off, key=lambda choices: off[choices])
             nearest.append((off[best], best))
@@ -338,15 +343,6 @@ def _search(
             break
     ordered = reached or [choices for _, choices in sorted(nearest, key=lambda pair: pair[0])]
     return ordered, schema.RECONCILED_TRIED.of(rows)
-
-
-def _by_chance(sets: Collection[_Set], scored: _Scored) -> float:
-    """How many sets would reach published scores that lay anywhere between their lowest and highest scores."""
-    expected = list[float]()
-    for at, one in enumerate(scored.targets):
-        scores, unit = [(scored.of(choices) or ())[at] for choices in sets], 2 * one.rounding
-        expected.append(len(scores) * unit / (max(scores) - min(scores) + unit))
-    return min(expected)
 
 
 def _name(choices: _Set) -> str:

@@ -1,27 +1,20 @@
-"""What one error costs under each metric, by kind of error and by when it happens.
+"""What one error costs under each metric, by kind of error and by when it happens (see `dstbench help metrics`).
 
-Conventions: gold is scored against itself, and against copies of its dialogues that have one error each
-(`error_injection`). The *loss* of an error is the dialogue's score of gold less that of the copy. A run is scored
-against copies of its own dialogues that have one error more, or one that is mended: then the loss is what the copy has
-less, or gains. What an error costs a perfect prediction does not carry over to a run, most of whose turns may be wrong
-already.
+The *loss* of an error is the dialogue's score less that of a copy that has the error (`error_injection`); of one that
+is mended, what the copy gains. The position of a change in turn t of n (from 0) is t/(n - 1), so dialogues of a single
+turn have none. A metric's *position bias* is the slope of the loss on the position within dialogues: how much more an
+error costs in the last turn than in the first. (A slope over all errors would not be 0 even if it costs the same at any
+time, because late and early changes are in different dialogues.) Dialogues are the clusters of means and slopes.
 
-The position of a change in turn t of n (from 0) is t/(n - 1), so dialogues of a single turn have none. A metric's
-*position bias* is the slope of the loss on the position within dialogues: how much more an error costs in the last turn
-than in the first of a dialogue, and 0 if it costs the same at any time. (A slope over all errors would not be 0 even
-then, because late and early changes are in different dialogues, of different lengths.) Intervals of means and slopes
-take dialogues as clusters, because errors of one dialogue are not independent (`stats.clusters`).
-
-A sample draws k of the N errors of a kind that a dialogue can have. It estimates the figures of all errors: each drawn
-error counts N/k times in means, so that dialogues with many changes count as much as without a sample, and a dialogue's
-sums of squares and products in slopes, of k - 1 degrees of freedom, count (N - 1)/(k - 1) times. The intervals hold the
-uncertainty of the draws too.
+A sample draws k of the N errors of a kind that a dialogue can have: each counts N/k times in means, and a dialogue's
+sums of squares and products in slopes, of k - 1 degrees of freedom, (N - 1)/(k - 1) times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -40,7 +33,6 @@ from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
 from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
-from dstbench.scoring.sums import resolve
 from dstbench.stats.differences import TIE
 from dstbench.stats.influence import ClusterRatio, mean_over_clusters, slope_within_clusters
 from dstbench.stats.normal import check_level
@@ -135,7 +127,12 @@ def sensitivity(
     >>> sensitivity(gold, metrics="jga,tla", kinds="missed").bias.select("kind", "metric", "loss", "bias").rows()
     [('missed', 'jga', 0.625, -0.75), ('missed', 'tla', 0.25, 0.0)]
     """
-    chosen_kinds = _kinds(kinds)
+    texts = KINDS if kinds is None else [kinds] if isinstance(kinds, str) else kinds
+    named_kinds = [name.strip() for part in texts for name in part.split(",")]
+    if not named_kinds:
+        raise UsageError("no kind of error is asked for", hint=f"some of {', '.join(KINDS)}; None: all")
+    check_known(named_kinds, KINDS, "there is no kind of error {!r}")
+    chosen_kinds = [kind for kind in KINDS if kind in named_kinds]
     if not 1 <= bins <= _MOST_BINS:
         raise UsageError(f"bins={bins} is not a number from 1 to {_MOST_BINS}")
     if sample is not None and sample < 1:
@@ -148,25 +145,28 @@ def sensitivity(
     run = gold_run(data if gold is None else gold, split)
     run.need_states("errors")
     # How a run's missing turns were treated when it was read does not concern gold, and must not be in signatures.
-    run = replace(run, derive=_predicts_gold, meta={**run.meta, "missing": "error"})
+    predicts_gold = partial(pl.DataFrame.with_columns, pred=pl.col("gold"))
+    run = replace(run, derive=predicts_gold, meta={**run.meta, "missing": "error"})
     check_gold_scope(run, convention)
     chosen = [metric for metric in choose_metrics(requested, [run], convention) if not metric.is_count]
     if requested is not None and len(chosen) < len(requested) and not says_all(metrics):
         counts = ", ".join(str(metric) for metric in requested if metric.is_count)
         raise UsageError(f"{counts}: a count of errors, which has no loss", hint="metrics that are scores: -m jga,fga")
     rows, sums = score_run(run, chosen, (), convention)
-    chosen = resolve(chosen, [sums], convention)
+    chosen = [*sums.metrics]
 
     def figures(predicted: Run, *, mended: bool = False) -> tuple[pl.DataFrame, ...]:
-        injected = inject(predicted, chosen, chosen_kinds, convention, mended=mended, sample=sample, seed=seed)
-        of_dialogues = injected.errors.group_by("kind", "number").agg(pl.col("of", "drawn").first())
+        made, changes, single = inject(
+            predicted, chosen, chosen_kinds, convention, mended=mended, sample=sample, seed=seed
+        )
+        of_dialogues = made.group_by("kind", "number").agg(pl.col("of", "drawn").first())
         sums = of_dialogues.group_by("kind").agg(possible=pl.col("of").sum(), errors=pl.col("drawn").sum())
         counts = pl.DataFrame({"kind": chosen_kinds}).join(sums, on="kind", how="left", maintain_order="left")
-        about = {"changes": injected.changes, "single": injected.single, "sample": sample, "seed": sample and seed}
+        about = {"changes": changes, "single": single, "sample": sample, "seed": sample and seed}
         counts = counts.with_columns(
             pl.col("possible", "errors").fill_null(0), **{k: pl.lit(v) for k, v in about.items()}
         )
-        return *_costs(injected.errors, chosen_kinds, list(map(str, chosen)), bins, level), counts
+        return *_costs(made, chosen_kinds, list(map(str, chosen)), bins, level), counts
 
     costs, bias, errors = figures(run)
     _check(run.name, errors, bias)
@@ -188,16 +188,6 @@ def sensitivity(
     )
 
 
-def _kinds(kinds: str | Sequence[str] | None) -> list[str]:
-    """The kinds, in the order of `KINDS`."""
-    texts = KINDS if kinds is None else [kinds] if isinstance(kinds, str) else kinds
-    names = [name.strip() for part in texts for name in part.split(",")]
-    if not names:
-        raise UsageError("no kind of error is asked for", hint=f"some of {', '.join(KINDS)}; None: all")
-    check_known(names, KINDS, "there is no kind of error {!r}")
-    return [kind for kind in KINDS if kind in names]
-
-
 def _predicted(
     data: Data, gold: Data | None, split: str | None, missing: Missing | None, convention: Convention
 ) -> Run | None:
@@ -209,10 +199,6 @@ def _predicted(
         return None
     (run,) = open_under(convention, {name: loaded}, gold=gold, split=split, missing=missing)
     return None if run.meta.get("only") else run
-
-
-def _predicts_gold(table: pl.DataFrame) -> pl.DataFrame:
-    return table.with_columns(pl.col("gold").alias("pred"))
 
 
 def _costs(

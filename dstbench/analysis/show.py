@@ -35,7 +35,7 @@ from dstbench.scoring.error_classes import CLASSES, classify, list_classes
 from dstbench.scoring.rows import lay_out
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
-from dstbench.scoring.sums import resolve, sum_up
+from dstbench.scoring.sums import sum_up
 from dstbench.scoring.turns import to_turns
 
 #: The default metrics of a turn.
@@ -75,7 +75,7 @@ def walk_through(
         if not part.cuts[-1]:
             every = run.read(run.table.select(pl.col("dialogue").unique(maintain_order=True)))["dialogue"]
             raise DstbenchError("no such dialogue", file=run.name, dialogue=name, hint=hint_at_dialogue(name, every))
-    resolved = {run.name: resolve(chosen, [sum_up(run, chosen, [], convention)], convention) for run in runs}
+    resolved = {run.name: sum_up(run, chosen, [], convention).metrics for run in runs}
     if said is None:
         said = said_in(runs)
     elif missing := [name for name in names if name not in said["dialogue"]]:

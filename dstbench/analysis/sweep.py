@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, Final, NamedTuple, TypeAlias, Unpack
 
 import polars as pl
 
@@ -20,7 +20,8 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
 from dstbench.scoring.scope import check_gold_scope, gold_counts, open_under, warn_of_unscored
-from dstbench.scoring.score import Whole, score_whole
+from dstbench.scoring.score import further_settings, refuse_without_states
+from dstbench.scoring.sums import scores, sum_up
 from dstbench.signature import sign
 
 _LOG: Final = logging.getLogger(__name__)
@@ -67,42 +68,30 @@ def sweep(
     >>> sweep(states, profiles=["verbatim", "star"]).select("profile", "value", "changed").rows()
     [('star', 1.0, ''), ('verbatim', 0.0, 'slots multiwoz-30 → -, gold-steps -case ...')]
     """
-    chosen = parse_all(metrics)
-    if not chosen:
-        raise UsageError("no metric to compute", hint="name at least one: jga")
-    chosen, targets = parse_targets(None if target is None else str(target), chosen)
+    chosen, targets = parse_targets(None if target is None else str(target), parse_all(metrics))
     names = [name.strip() for name in profiles.split(",")] if isinstance(profiles, str) else profiles
     conventions = {name: with_tables(name, labels, typos) for name in names or PROFILES}
     rows = list[tuple[Any, ...]]()
     for run in open_under(profile("verbatim"), data, **reading):
-        scored, left_out = _of_run(run, chosen, conventions)
-        if left_out:
-            reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
-            warn(f"not tried: {'; '.join(reasons)}", run=run.name)
-        for above, this in zip(scored[:1] + scored, scored, strict=False):
-            changed = _changes(above.settings, this.settings)
-            for metric, value in zip(this.scores.metrics, this.scores.values, strict=True):
-                score = str(metric), metric.unit, value, this.scores.turns, this.scores.dialogues
-                rows.append((run.name, this.profile, *score, changed, sign(metric.settings(), this.settings)))
+        scored = _of_run(run, chosen, conventions)
+        for (_, above, _), (name, settings, of_each) in zip(scored[:1] + scored, scored, strict=False):
+            changed = _changes(above, settings)
+            for metric, *score in of_each:
+                signature = sign(metric.settings(), settings)
+                rows.append((run.name, name, str(metric), metric.unit, *score, changed, signature))
     if not rows:
         raise UsageError("no profile suits the runs", hint="`dstbench ls profiles` lists them")
     table = SWEEP.of(rows)
     return _compared(table, targets) if targets else table
 
 
-class _Scored(NamedTuple):
-    """A run under a profile."""
-
-    profile: str
-    settings: dict[str, str]  # those of its signatures
-    scores: Whole
+# A run under a profile: its name, the settings of signatures, and each metric, its value, and the turns and dialogues.
+_Scored: TypeAlias = tuple[str, dict[str, str], list[tuple[Metric, float | None, int, int]]]
 
 
-def _of_run(
-    run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]
-) -> tuple[list[_Scored], dict[str, list[str]]]:
-    """The run under each profile, from the highest first metric down, and the others, by why they do not suit."""
-    scores, scored, left_out = dict[Convention, Whole](), list[_Scored](), dict[str, list[str]]()
+def _of_run(run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Convention]) -> list[_Scored]:
+    """The run under each profile that suits it, from the highest first metric down; warns of the others."""
+    known, scored, left_out = dict[Convention, tuple[Any, ...]](), list[_Scored](), dict[str, list[str]]()
     slots = frozenset(gold_counts(run, profile("verbatim"))["slot"])
     for one in {c.scope_name: c for c in conventions.values() if not suits(c, slots)}.values():
         check_gold_scope(run, one)
@@ -117,13 +106,20 @@ def _of_run(
             left_out.setdefault(reason, []).append(name)
             continue
         choices = what_counts(convention, metrics)
-        if choices not in scores:
-            scores[choices] = score_whole(named, metrics, convention)
+        if choices not in known:
+            refuse_without_states(run, metrics, (), convention)
+            sums = sum_up(named, metrics, (), convention)
+            values, sizes = scores(sums.metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
+            of_each = [(metric, value, *sizes) for metric, value in zip(sums.metrics, values, strict=True)]
+            known[choices] = further_settings(run, (), convention, sums), of_each
             warn_of_unscored(named, convention)
-        scored.append(_Scored(name, convention.settings() | scores[choices].settings, scores[choices]))
-    firsts = {one.profile: one.scores.values[0] for one in scored}
-    scored.sort(key=lambda one: (firsts[one.profile] is None, -(firsts[one.profile] or 0)))
-    return scored, left_out
+        further, of_each = known[choices]
+        scored.append((name, convention.settings() | further, of_each))
+    if left_out:
+        reasons = (f"{', '.join(names)} ({reason})" for reason, names in left_out.items())
+        warn(f"not tried: {'; '.join(reasons)}", run=run.name)
+    firsts = {name: of_each[0][1] for name, _, of_each in scored}
+    return sorted(scored, key=lambda one: (firsts[one[0]] is None, -(firsts[one[0]] or 0)))
 
 
 class Target(NamedTuple):

@@ -133,7 +133,7 @@ def traits(
     for name, value, choices in (("to", to, TailOrientation), ("nu", nu, NonUniformity)):
         if value not in get_args(choices):
             raise UsageError(f"{name}={value!r} is none of {', '.join(get_args(choices))}")
-    pair = parse_all(disagree or ())
+    pair = parse_all(disagree) if disagree else []
     if disagree is not None and len(pair) != 2:
         raise UsageError("a disagreement is between two metrics", hint="--disagree fga gca")
     chosen = parse_all([*([metrics] if isinstance(metrics, str) else metrics), *pair])
@@ -173,14 +173,7 @@ def traits(
 
 
 def _as_released(run: str, dialogues: pl.DataFrame, traits: Sequence[str], metrics: Sequence[str]) -> Rows:
-    """The dialogues of all runs as Aksu & Chen 2024 correlate them (their notebook, `CorrelationAnalysis`).
-
-    Scores are in percent with two decimals; undefined scores and traits are 0. Dialogues with 100 under both metrics
-    are left out. The four columns become standard scores (by the sample's standard deviation) with two decimals.
-    Dialogues on which the two metrics' standard scores differ by less than 0.1 are left out; because of binary
-    rounding, so are some on which they differ by exactly 0.1. With the authors' two runs, TRADE and SOM-DST, 1344
-    dialogues remained.
-    """
+    """The dialogues of all runs as Aksu & Chen 2024 correlate them (their notebook, `CorrelationAnalysis`)."""
     names, (first, second) = [*traits, *metrics], (pl.col(name) for name in metrics)
     columns = dialogues.select("dialogue", pl.col(names).cast(pl.Float64).fill_null(0))
     percents = columns.with_columns((pl.col(metrics) * 100).round(2)).filter((first < 100) | (second < 100))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import polars as pl
 
@@ -26,17 +26,10 @@ _NUMBER: Final = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)(%|[kMB](?![A-Za-z
 _TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
-class UserTable(NamedTuple):
-    """The rows with a number: (at: what messages call the row; keys, each combination once; the number)."""
-
-    name: str  # what messages call the table
-    rows: pl.DataFrame
-
-
 def read_user_table(
     table: Any, what: str, keys: Sequence[str], number: str, more_keys: Sequence[str] = ()
-) -> UserTable:
-    """Read a user's table (`what` is in it), with `more_keys` if it has them; its other columns are left out."""
+) -> tuple[str, pl.DataFrame]:
+    """The name of a user's table, and its rows: `at` (what messages call a row), keys (each set once), number."""
     name, rows = _read_texts(table, what, (*keys, number), more_keys)
     rows = rows.filter(pl.col(number) != "")
     own = [column for column in rows.columns if column not in ("at", number)]
@@ -69,10 +62,10 @@ def read_user_table(
         raise DstbenchError(f"two {what}{of}, in {one} and {other}", file=name, **place, hint=hint)
     if rows.is_empty():
         raise DstbenchError(f"no {number} in it", file=name)
-    return UserTable(name, rows)
+    return name, rows
 
 
-def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[str]) -> UserTable:
+def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[str]) -> tuple[str, pl.DataFrame]:
     """The columns of a table that are needed, and of others those that it has, as texts; empty: no value."""
     is_path = isinstance(table, (str, PathLike))
     name = str(table) if is_path else what
@@ -104,7 +97,7 @@ def _read_texts(table: Any, what: str, needed: Sequence[str], others: Sequence[s
         value = value.cast(pl.Int8) if dtype == pl.Boolean else value.fill_nan(None) if dtype.is_float() else value
         texts.append(value.cast(pl.String).str.strip_chars().fill_null(""))
     at = pl.format(f"{place} {{}}", pl.int_range(first, pl.len() + first)).alias("at")
-    return UserTable(name, rows.select(at, *texts))
+    return name, rows.select(at, *texts)
 
 
 def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = None) -> pl.DataFrame:
@@ -123,9 +116,6 @@ def read_score_table(table: Any, metrics: str | Iterable[str | Metric] | None = 
     return scores.select(
         pl.col("model").alias("run"), "metric", "value", unit=pl.lit("share"), se=pl.lit(None, pl.Float64)
     )
-
-
-# --- numbers along which runs are ordered -----------------------------------------------------------------------------
 
 
 def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float]]:

@@ -92,8 +92,6 @@ def scores(
         raise UsageError("no version to score on", hint="--version 2.1=gold.json, once for each")
     convention = as_convention(profile)
     chosen_metrics = parse_all(DEFAULT if metrics is None else metrics)
-    if not chosen_metrics:
-        raise UsageError("no metric to compute", hint=f"omit -m to compute {DEFAULT}")
     parts = dict(named_parts(data))
     names = list(parts)
     model_of = {names[run]: model for model, seeds in seeds_of(models or {}, names).items() for run in seeds}

@@ -8,16 +8,9 @@ from dstbench.metrics.base import Metric, counts_and_stats, score_of, stats_of
 from dstbench.metrics.registry import REGISTRY, parse, parse_all
 
 __all__ = [
-    "DEFAULT",
-    "DEFAULT_PER_SLOT",
-    "REGISTRY",
-    "Metric",
-    "counts_and_stats",
-    "parse",
-    "parse_all",
-    "score_of",
+    "DEFAULT", "DEFAULT_PER_SLOT", "REGISTRY", "Metric", "counts_and_stats", "parse", "parse_all", "score_of",
     "stats_of",
-]
+]  # fmt: skip
 
 #: The metrics that are computed by default.
 DEFAULT: Final = "jga,sa,rsa,aga,f1,fga,gca,tla"

@@ -142,18 +142,12 @@ def stats_of(metric: Metric) -> dict[str, pl.Expr]:
     return {_qualified(metric, name): stat for name, stat in metric.stats().items()}
 
 
-@lru_cache(maxsize=256)
-def counts_of(metric: Metric) -> dict[str, pl.Expr]:
-    """A metric's own counts by name, as integers or Float64 without nulls; built-in metrics have none."""
-    return {} if is_built_in(metric) else summable(metric.counts())
-
-
 def counts_and_stats(metrics: Iterable[Metric]) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
-    """What is summed for metrics: their own counts (`counts_of`), and their statistics (`stats_of`)."""
+    """What is summed for metrics: their own counts (`summable`), and their statistics (`stats_of`)."""
     counts: dict[str, pl.Expr] = {}
     stats: dict[str, pl.Expr] = {}
     for metric in metrics:
-        for name, count in counts_of(metric).items():
+        for name, count in ({} if is_built_in(metric) else summable(metric.counts())).items():
             if not counts.setdefault(name, count).meta.eq(count):
                 raise UsageError(
                     f"metric {metric}: another metric has another count {name!r}", hint="rename one of them"
@@ -182,15 +176,12 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         hash(metric)
     except TypeError:
         raise UsageError(f"{place} cannot be hashed", hint="make it a @dataclass(frozen=True)") from None
-    expressions = {}
-    for part in ("counts", "stats"):
-        expressions[part] = _called(getattr(metric, part), f"{place}: {part}()")
-        if not isinstance(expressions[part], dict):
-            what = f"{place}: {part}() gives {expressions[part]!r}, not a dictionary from names to expressions"
-            raise UsageError(what)
-    counts, stats = expressions["counts"], expressions["stats"]
+    counts, stats = (called(getattr(metric, part), f"{place}: {part}() fails") for part in ("counts", "stats"))
+    for part, given in (("counts", counts), ("stats", stats)):
+        if not isinstance(given, dict):
+            raise UsageError(f"{place}: {part}() gives {given!r}, not a dictionary from names to expressions")
     check_counts(counts, f"{place}: ")
-    example = _example_turns()
+    example = _example(TURNS.columns, 6)
     if counts:
         example = example.with_columns(_example_rows().select(**summable(counts)).head(example.height))
     alone = "each turn by itself: it aggregates, looks at other rows or is a literal"
@@ -199,7 +190,7 @@ def check_own(metric: Metric, built_in: Collection[str]) -> None:
         _check_expression(f"{place}: statistic {stat!r}", expression, [*example.iter_slices(1)], alone, hint)
     if not metric.needs_total:
         ones = dict.fromkeys(stats, pl.lit(1.0))
-        _called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"{place}: score()")
+        called(lambda: pl.select(metric.score(ones).cast(pl.Float64)), f"{place}: score() fails")
 
 
 def check_counts(counts: Mapping[str, pl.Expr], place: str = "") -> None:
@@ -231,14 +222,14 @@ def _check_expression(what: str, expression: Any, parts: Sequence[pl.DataFrame],
         raise UsageError(f"{what} is not a value of {alone}", hint=hint)
 
 
-def _called(function: Callable[[], Any], what: str) -> Any:
-    """The result of a user's own function; an error that names the function if it fails."""
+def called(function: Callable[[], Any], what: str) -> Any:
+    """The result of a user's own function; an error that begins with `what` if it raises any exception."""
     try:
         return function()
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(f"{what} fails: {fault_of(error)}") from error
+        raise UsageError(f"{what}: {fault_of(error)}") from error
 
 
 def _qualified(metric: Metric, stat: str) -> str:
@@ -265,12 +256,6 @@ def _example_rows() -> pl.DataFrame:
     return rows.with_columns(dialogue=dialogue, first=at % 2 == 0)
 
 
-@cache
-def _example_turns() -> pl.DataFrame:
-    """A turn table of six turns, to try metrics on."""
-    return _example(TURNS.columns, 6)
-
-
 def _example(columns: Mapping[str, Column], height: int) -> pl.DataFrame:
     """A table in which each column has different values, and nulls if it may have any."""
     row, series = pl.int_range(1, height + 1), []
@@ -284,9 +269,6 @@ def _example(columns: Mapping[str, Column], height: int) -> pl.DataFrame:
         }
         series.append(values.get(column.dtype.base_type(), number).cast(column.dtype).alias(name))
     return pl.select(series)
-
-
-# --- counts, statistics and scores that metrics share -----------------------------------------------------------------
 
 
 def before(of_row: str | pl.Expr) -> pl.Expr:

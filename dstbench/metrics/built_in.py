@@ -57,9 +57,6 @@ class _Mean(_BuiltIn, TurnMean):
         return {self.shared or self.name: self.in_turn, **number}
 
 
-# --- goal accuracies --------------------------------------------------------------------------------------------------
-
-
 class JGA(_Mean, name="jga", label="JGA", title="joint goal accuracy", source=f"{_KIM} 1"):
     """The share of turns whose states are equal."""
 
@@ -165,9 +162,6 @@ class _IAGA(
     in_turn = divide(pl.col("n_correct"), pl.col("n_gold") + pl.col("n_pred") - pl.col("n_correct"))
 
 
-# --- precision, recall and F1 of slot-value pairs ---------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class PairMetric(_BuiltIn, source="Wu et al. 2019 (TRADE), compute_prf"):
     """A ratio of right pairs. By default as in TRADE: a wrong value is a superfluous pair and a missing one.
@@ -208,11 +202,6 @@ class PairMetric(_BuiltIn, source="Wu et al. 2019 (TRADE), compute_prf"):
         return divide(sums[self._turn_value], sums["turns"])
 
     @property
-    def is_accuracy_of_a_slot(self) -> bool:
-        """Whether this is a slot's accuracy when computed by slot, where each side has at most one pair per turn."""
-        return self.avg == "macro" and self.empty == "1"
-
-    @property
     def _turn_value(self) -> str:
         return f"{self.name}[{self.empty},{self.wrong}]"
 
@@ -230,9 +219,6 @@ class _Precision(PairMetric, name="precision", label="Precision", title="precisi
 
 class _Recall(PairMetric, name="recall", label="Recall", title="recall of slot-value pairs"):
     of_gold = True
-
-
-# --- flexible goal accuracy: a wrong turn is a local error if something new in it is wrong ----------------------------
 
 
 @dataclass(frozen=True)
@@ -261,8 +247,6 @@ class _TLA(_Mean, name="tla", label="TLA", title="turn-level accuracy", source=_
 
     shared, in_turn = "turns_without_local_error", (~pl.col("local_error")).cast(pl.Int64)
 
-
-# --- granular change accuracy: from summed counts of changes, never a mean over turns ---------------------------------
 
 #: How changes are counted: by the authors' code, which gives the published numbers, or by Algorithm 1.
 Counting = Literal["released", "paper"]
@@ -376,9 +360,6 @@ class _LabelRecall(_Part, name="gca-lr", label="Label recall", title="changes of
     right, alone = ("correct", "wrong"), "missed"  # (C + W) / (C + W + M)
 
 
-# --- SGD's evaluation; intents and requested slots are of gold's frames: one that is not predicted has none of them ---
-
-
 class _SoftJGA(_Mean, name="soft-jga", label="Soft JGA", title="joint goal accuracy of similarities", source=_SGD):
     in_turn = pl.col("soft_joint")  # the product of similarities over the slots of both states
 
@@ -395,9 +376,6 @@ class _RequestedF1(
     _Mean, name="requested-f1", label="Requested slots F1", title="F1 of requested slots, over frames", source=_SGD
 ):
     in_turn = pl.col("requested_f1")  # 1 for a frame that requests none on either side
-
-
-# --- counts that explain a score --------------------------------------------------------------------------------------
 
 
 class _Count(_BuiltIn, source="counts of the turn table"):

@@ -22,8 +22,6 @@ def formula(expression: pl.Expr) -> str:
 
     >>> formula(pl.col("n_correct").cast(pl.Int64) / (pl.col("n_gold") + pl.col("n_pred")))
     'n_correct / (n_gold + n_pred)'
-    >>> formula(pl.when(pl.col("n_gold") > 0).then((-0.5 * pl.col("n_pred")).exp()))
-    'exp(-0.5 * n_pred) if (n_gold > 0) else null'
     """
     try:
         return _bare(json.loads(expression.meta.serialize(format="json")))
@@ -33,17 +31,12 @@ def formula(expression: pl.Expr) -> str:
 
 def formulas(metric: Metric) -> dict[str, str]:
     """A metric as the query that it is."""
-    stats = metric.stats()
-    return {
-        "counts": _listed(metric.counts()),
-        "per_turn": _listed(stats),
-        "value": formula(metric.score({name: pl.col(name) for name in stats})),
-    }
-
-
-def _listed(expressions: Mapping[str, pl.Expr]) -> str:
-    written = {name: formula(one) for name, one in expressions.items()}
-    return "; ".join(text if text == name else f"{name} = {text}" for name, text in written.items())
+    stats, texts = metric.stats(), []
+    for expressions in (metric.counts(), stats):
+        written = {name: formula(one) for name, one in expressions.items()}
+        texts.append("; ".join(text if text == name else f"{name} = {text}" for name, text in written.items()))
+    value = formula(metric.score({name: pl.col(name) for name in stats}))
+    return {"counts": texts[0], "per_turn": texts[1], "value": value}
 
 
 def _written(node: Mapping[str, Any]) -> str:

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import built_in
-from dstbench.metrics.base import Metric, check_own
-from dstbench.plugins import Plugins, fault_of
+from dstbench.metrics.base import Metric, called, check_own
+from dstbench.plugins import Plugins
 from dstbench.schema.analysis import LABELS
 
 #: The built-in metrics by name.
@@ -34,7 +34,7 @@ def checked_metric(metric: type[Metric], _: str = "") -> type[Metric]:
         raise UsageError(
             f"parameter {required[0]!r} has no default", hint="give it one: a metric may be named without parameters"
         )
-    check_own(_made(metric, metric.__qualname__, {}), REGISTRY)
+    check_own(called(metric, f"{metric.__qualname__} cannot be made"), REGISTRY)
     return metric
 
 
@@ -114,17 +114,8 @@ def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -
         default = next(f.default for f in fields(metric) if f.name == key)
         example = f"{metric.name}:{key}={30 if default is None else default}"
         values[key] = _value(text, types[key], f"{place}: {key}", example)
-    return _made(metric, place, values)
-
-
-def _made(metric: type[Metric], place: str, values: dict[str, Any]) -> Metric:
-    """The metric with these parameters; one that is not built in may raise any exception."""
-    try:
-        return metric(**values)
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"{place} cannot be made: {fault_of(error)}") from error
+    made: Metric = called(lambda: metric(**values), f"{place} cannot be made")
+    return made
 
 
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
@@ -143,10 +134,7 @@ def says_all(notations: object) -> bool:
 
 
 def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
-    """Several metrics in order, each once, from comma-separated text, or from an iterable of such texts and metrics.
-
-    A `UsageError` names all faults: wrong notations, users' own metrics that cannot be used, and two of one notation.
-    """
+    """Several metrics in order, each once, from texts and metrics; the error names all that are wrong."""
     metrics: dict[str, Metric] = {}
     errors: list[UsageError] = []
     for part in split(notations):
@@ -160,6 +148,8 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
         except UsageError as error:
             errors.append(error)
+    if not metrics and not errors:
+        raise UsageError("no metric is named", hint="omit -m to take the default ones")
     if errors:
         hints = "; ".join(dict.fromkeys(error.hint for error in errors if error.hint))
         raise UsageError("; ".join(error.what for error in errors), hint=hints)
@@ -167,18 +157,15 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
 
 
 def _value(text: str, kind: Any, place: str, hint: str) -> Any:
+    import msgspec  # not before: few metrics are written with parameters
+
+    wanted = f"not a {'' if kind is float else 'whole '}number"
     if get_origin(kind) is Literal:
-        if text not in get_args(kind):
-            raise UsageError(f"{place} is {text!r}, none of {', '.join(get_args(kind))}", hint=hint)
-        return text
-    if kind is str:
-        return text
-    if kind is bool and text in ("True", "False"):
-        return text == "True"
+        wanted = f"none of {', '.join(get_args(kind))}"
     try:
         if kind is float:
             numerator, _, denominator = text.partition("/")
             return float(numerator) / float(denominator or 1)
-        return int(text)
-    except (ValueError, ZeroDivisionError):
-        raise UsageError(f"{place} is {text!r}, not a {'' if kind is float else 'whole '}number", hint=hint) from None
+        return msgspec.convert(text, kind, strict=False)
+    except (msgspec.ValidationError, ValueError, ZeroDivisionError):
+        raise UsageError(f"{place} is {text!r}, {wanted}", hint=hint) from None

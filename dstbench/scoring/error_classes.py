@@ -1,18 +1,11 @@
-"""Classes of errors: every slot that gold or prediction has in a turn gets one class.
+"""Classes of errors: every slot that gold or prediction has in a turn gets one class (see `dstbench help diagnosis`).
 
 A class depends on the slot's values in this turn and in the turn before, under the convention. A slot gets the first of
-`CLASSES` that applies; classes that name a cause come before those that only say how old an error is. The classes of a
-kind add up to the turn table's counts: ``correct`` to n_correct, ``missed`` to n_union − n_pred, ``over`` and
-``no-prediction`` together to n_union − n_gold, ``wrong`` to the rest of n_union. ``no-prediction`` counts turns: its
-one class marks a turn without a prediction that counts as wrong, and belongs to no slot.
-
-An error without a known cause is *fresh* if gold's value or the predicted one has changed since the turn before;
-otherwise it is *stale*, that is, carried over. A cause is named only in the turn in which it acts: a value that is not
-updated is not-updated in the turn in which gold changes, and wrong-stale from then on. Values may look swapped by
-chance; values that do not indicate their slot (yes, no, dontcare) are never taken for swapped. Errors of timing are
-counted in addition to the classes: a missed slot is *late* if the prediction has gold's value in a later turn, scored
-or not, while gold still has it; an over-predicted slot is *early* if the next value that gold has for the slot is the
-predicted one (as in dialogue MUL2270 of the appendix of Kim et al. 2022).
+`CLASSES` that applies; classes that name a cause come before those that only say how old an error is: *fresh* if gold's
+value or the predicted one has changed, else *stale*. The classes of a kind add up to the turn table's counts:
+``correct`` to n_correct, ``missed`` to n_union − n_pred, ``over`` and ``no-prediction`` (the mark of a turn without a
+prediction) together to n_union − n_gold, ``wrong`` to the rest of n_union. Errors of timing are counted in addition
+(as in dialogue MUL2270 of the appendix of Kim et al. 2022).
 """
 
 from __future__ import annotations

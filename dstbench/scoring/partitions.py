@@ -15,12 +15,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, Protocol, TypeVar, get_args
+from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import are_multiwoz
 from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
@@ -96,16 +95,11 @@ class Part:
         return collect(turns.select("number", "turn", hash=turn_hash()))
 
     @cached_property
-    def is_multiwoz(self) -> bool:
-        """Whether the dialogues are MultiWOZ's."""
-        return are_multiwoz(self.long["dialogue"].unique())
-
-    @cached_property
     def alternatives(self) -> str | None:
         """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
         values = self.laid_out().cells["gold"].unique().cast(pl.String)
-        first = values.filter(values.str.contains(BETWEEN, literal=True)).min()
-        return None if first is None else str(first)
+        first: str | None = values.filter(values.str.contains(BETWEEN, literal=True)).min()  # type: ignore[assignment]
+        return first
 
     @cached_property
     def gold_slots(self) -> frozenset[str]:
@@ -113,23 +107,14 @@ class Part:
         return gold_slots(self.laid_out().cells)
 
 
-class Engine(Protocol):
-    """Applies a function to every partition of a run; the results are in the partitions' order."""
-
-    def __call__(self, run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]: ...  # noqa: D102 (see above)
-
-
+#: Applies a function to every partition of a run; the results are in the partitions' order.
+Engine: TypeAlias = Callable[[Run, Callable[[pl.DataFrame], Any]], list[Any]]
 _ENGINE: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
 
 
 def partitions(run: Run) -> list[tuple[int, int]]:
     """The partitions of a run, in order: the first row of each, and its number of rows."""
     return [(start, end - start) for start, end in pairwise(run.cuts)]
-
-
-def over_partitions(run: Run, function: Callable[[pl.DataFrame], T]) -> list[T]:
-    """Apply a function to the rows of every partition, without those of frames; see `over_parts`."""
-    return over_parts(run, lambda part: function(part.table))
 
 
 def over_parts(run: Run, function: Callable[[Part], T]) -> list[T]:

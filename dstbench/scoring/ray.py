@@ -12,7 +12,7 @@ import os
 import pickle
 import platform
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -87,10 +87,16 @@ class Cluster:
                 _LOG.info("%s: %d of %d tasks done, on %d CPUs", run.name, *progress.values(), cpus, extra=progress)
                 # After an error, running tasks are not cancelled: Ray 2.60 crashed when one was that had just ended.
                 for done in ray.wait(list(waiting), timeout=_SECONDS)[0]:
-                    result, fault, versions = ray.get(done)
+                    result, fault, (machine, installed) = ray.get(done)
                     if fault is not None:
                         raise fault
-                    _check_versions(*versions)
+                    if differ := [
+                        f"{name} is {installed[name]}, and {own} here"
+                        for name, own in _VERSIONS.items()
+                        if installed[name] != own
+                    ]:
+                        what = f"on worker {machine}, {'; '.join(differ)}"
+                        raise DstbenchError(what, hint="install the same version everywhere")
                     results[waiting.pop(done)] = result
         except ray.exceptions.RayTaskError as error:  # any but a DstbenchError: raised as it would be without Ray
             raise error.cause from error
@@ -207,14 +213,6 @@ def _unpacked(packed: bytes) -> tuple[Run, Callable[[pl.DataFrame], Any]]:
     if _mark(run.path) != mark:
         raise _unshared(run.path, f"another file on {platform.node()} than where the command runs")
     return replace(run, stamp=stamp_of(run.path)), function  # a file's stamp differs between machines
-
-
-def _check_versions(machine: str, installed: Mapping[str, str]) -> None:
-    differ = [
-        f"{name} is {installed[name]}, and {own} here" for name, own in _VERSIONS.items() if installed[name] != own
-    ]
-    if differ:
-        raise DstbenchError(f"on worker {machine}, {'; '.join(differ)}", hint="install the same version everywhere")
 
 
 def _mark(path: str) -> str:

@@ -31,19 +31,14 @@ SPELLED: Final = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok") & C("s
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of whole dialogues.
+    """Rows of whole dialogues."""
 
-    Attributes:
-        table: The columns of `LONG`; `number`, the dialogue's number in the table, from 1; `key`, the turn's number,
-            ascending over the table; `first`, whether a row is its slot's first in the dialogue; `cell`, the index in
-            `cells` of what the row holds; of frames, what `_with_frames` adds.
-        cells: The distinct combinations of slot, gold and prediction, with the slot's `domain`.
-        judgements: What conventions say of the cells.
-    """
-
+    # The columns of `LONG`; `number`, the dialogue's number in the table, from 1; `key`, the turn's number, ascending
+    # over the table; `first`, whether a row is its slot's first in the dialogue; `cell`, the index in `cells` of what
+    # the row holds; of frames, what `_with_frames` adds.
     table: pl.DataFrame
-    cells: pl.DataFrame
-    judgements: dict[Convention, pl.DataFrame] = field(default_factory=dict)
+    cells: pl.DataFrame  # the distinct combinations of slot, gold and prediction, with the slot's `domain`
+    judgements: dict[Convention, pl.DataFrame] = field(default_factory=dict)  # what conventions say of the cells
 
     def of_cells(self, convention: Convention) -> pl.DataFrame:
         """The `Judgement` of each cell under a convention; computed once."""

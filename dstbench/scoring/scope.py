@@ -9,21 +9,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, Unpack
+from typing import Final, Unpack
 
 import polars as pl
 
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.conventions.profiles import OF_FORMATS, profile, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
-from dstbench.metrics import Metric, parse, parse_all, stats_of
+from dstbench.metrics import parse, parse_all, stats_of
 from dstbench.metrics.built_in import SA
 from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, count_rows, over_parts
 from dstbench.scoring.rows import SPELLED
-from dstbench.scoring.sums import Sums, resolve, sum_up
+from dstbench.scoring.sums import Sums, sum_up
 from dstbench.scoring.turns import TURN, counts_frames, view_of
 from dstbench.scoring.values import C
 
@@ -31,15 +31,10 @@ _EXAMPLES: Final = 3  # slots that a warning names
 
 
 def open_under(convention: Convention, data: Data, needs: str = "", **reading: Unpack[Reading]) -> list[Run]:
-    """Open runs with the convention's default for missing turns, and check that it scores some of gold's slots.
-
-    In a long table, missing turns were dealt with when the table was written. `open_runs` warns that `missing` changes
-    nothing there; users get this warning only if they have set `missing` themselves. `needs` is what is computed from
-    states, in the plural: runs without states are then refused.
-    """
+    """Open runs with a convention's default for missing turns; `needs` (in the plural): what only states can give."""
     check_metrics(convention)  # before files are read, so that a typo costs no time
     with warnings.catch_warnings():
-        if reading.get("missing") is None:
+        if reading.get("missing") is None:  # else the user has set it, and should know that it changes nothing
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
             reading["missing"] = convention.missing
         runs = open_runs(data, **reading)
@@ -56,7 +51,8 @@ def open_under(convention: Convention, data: Data, needs: str = "", **reading: U
 def check_metrics(convention: Convention) -> None:
     """Raise a `UsageError` if the convention's own metrics, as a user's file names them, cannot be computed."""
     try:
-        parse_all(convention.metrics or ())
+        if convention.metrics is not None:
+            parse_all(convention.metrics)
     except UsageError as error:
         what = f"metrics of the profile {convention.name}: {error.what}"
         raise UsageError(what, hint=error.hint) from None
@@ -181,18 +177,11 @@ SPELLING: Final = {
 _MOST_TURNS: Final = 200_000
 
 
-class Remedy(NamedTuple):
-    """An option that makes values equal which differ by spelling only, and the joint goal accuracy under it."""
-
-    option: str
-    jga: float
-
-
-def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric], convention: Convention) -> None:
+def warn_of_scores(scored: Sequence[tuple[Run, Sums]], convention: Convention) -> None:
     """Warn if alternatives or spelling (`SPELLING`) lower scores, or if a turn has more errors than T slots."""
     for run, sums in scored:
         warn_of_alternatives(run, sums, convention)
-        for metric in resolve(metrics, [sums], convention):
+        for metric in sums.metrics:
             if isinstance(metric, SA) and 0 < (metric.T or 0) < sums.most_errors:
                 warn(
                     f"a turn has {sums.most_errors} wrong slots, more than the T = {metric.T} of {metric}; "
@@ -201,12 +190,14 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], metrics: Sequence[Metric]
                 )
         spelled, jga = sums.total("spelled") or 0, (sums.total("right") or 0) / max(sums.turns, 1)
         if spelled > _WORTH * sums.turns and (remedy := spelling_remedy(run, convention, jga)) is not None:
-            what = "turns fail on spelling only"
+            option, better = remedy
+            what, pairs = "turns fail on spelling only", spelled_pairs(run, convention).head(2)
+            examples = ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in pairs.iter_rows())
             warn(
-                f"{what}, such as {_examples(run, convention)}; with {remedy.option}, JGA is {100 * remedy.jga:.2f} "
-                f"instead of {100 * jga:.2f} ({number_of(spelled, 'turn')})",
+                f"{what}, such as {examples}; with {option}, JGA is {100 * better:.2f} instead of {100 * jga:.2f} "
+                f"({number_of(spelled, 'turn')})",
                 run=run.name,
-                kind=f"{what}; {remedy.option} raises JGA",
+                kind=f"{what}; {option} raises JGA",
                 count=spelled,
             )
     _warn_of_order(scored, convention)
@@ -254,8 +245,8 @@ def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
         )
 
 
-def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | None:
-    """The option that makes values equal which differ by spelling only, if JGA under it is over a point above `jga`."""
+def spelling_remedy(run: Run, convention: Convention, jga: float) -> tuple[str, float] | None:
+    """The option that makes values equal which differ by spelling only, and its JGA, if that is a point above `jga`."""
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
     canonical = profile(_CANONICAL)
@@ -266,8 +257,15 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> Remedy | No
     for option, other in options.items():
         remedied = _jga(run, other)
         if remedied is not None and remedied - jga > _WORTH:
-            return Remedy(option, remedied)
+            return option, remedied
     return None
+
+
+def spelled_pairs(run: Run, convention: Convention) -> pl.DataFrame:
+    """(slot, gold, pred, turns): values that are wrong by spelling only, the most frequent first."""
+    cell = ("slot", "gold", "pred")
+    pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
+    return pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
 
 
 def _gold_slots(run: Run) -> frozenset[str]:
@@ -279,11 +277,3 @@ def _jga(run: Run, convention: Convention) -> float | None:
     sums = sum_up(run, [parse("jga")], [], convention, signed=False).table
     right, turns = sums.select("stat:right", "stat:turns").row(0)
     return right / turns if turns else None
-
-
-def _examples(run: Run, convention: Convention) -> str:
-    """The two most frequent pairs of values that differ by spelling."""
-    cell = ("slot", "gold", "pred")
-    pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
-    ordered = pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
-    return ", ".join(f"{slot} {gold!r} / {pred!r}" for slot, gold, pred, _ in ordered.head(2).iter_rows())

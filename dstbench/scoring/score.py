@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Unpack, overload
+from typing import Any, Final, Unpack
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH
 from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
-from dstbench.scoring.sums import Sums, resolve, scores, scores_and_errors, sum_up
+from dstbench.scoring.sums import Sums, scores, scores_and_errors, sum_up
 from dstbench.scoring.turns import counts_frames, to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
@@ -57,26 +57,16 @@ class Scores(pl.DataFrame):
         check_known(group, self._keys, "scores have no column {!r} to choose by")
         rows: pl.DataFrame = self
         for key, wanted in {"metric": metric, **group}.items():
-            names = rows[key].unique(maintain_order=True).to_list()
-            if wanted not in names:
-                what = (
-                    "there is no score of {!r}"
-                    if key == "metric"
-                    else f"there is no score of {metric} with the {key} {{!r}}"
-                )
-                check_known([str(wanted)], map(str, names), what)
-            rows = rows.filter(pl.col(key) == wanted)
+            of = "" if key == "metric" else f"{metric} with the {key} "
+            names = rows[key].unique(maintain_order=True).cast(pl.String)
+            check_known([str(wanted)], names, f"there is no score of {of}{{!r}}")
+            rows = rows.filter(pl.col(key).cast(pl.String) == str(wanted))
         if rows.height > 1:
             apart = [key for key in self._keys if rows[key].n_unique() > 1]
             example = ", ".join(f"{key}={rows[key][0]!r}" for key in apart)
             raise UsageError(f"there are {rows.height:,} scores of {metric}", hint=f"value({metric!r}, {example})")
         value: float | None = rows["value"].item()
         return value
-
-    @overload  # type: ignore[override] # without an argument, it is not what frames give
-    def to_dict(self, *, as_series: None = None) -> dict[str, float | None]: ...
-    @overload
-    def to_dict(self, *, as_series: bool) -> dict[str, Any]: ...
 
     def to_dict(self, *, as_series: bool | None = None) -> dict[str, Any]:
         """The values by name, for loggers and JSON.
@@ -145,11 +135,11 @@ def turns(
     """
     convention = as_convention(profile)
     check_counts(counts or {})
-    runs = open_under(convention, data, "counts of slots", **reading)
-    tables = [to_turns(run.read(), convention, view=view, counts=counts) for run in runs]
-    return pl.concat(
-        [table.select(pl.lit(run.name).alias("run"), pl.all()) for run, table in zip(runs, tables, strict=True)]
-    )
+    tables = []
+    for run in open_under(convention, data, "counts of slots", **reading):
+        table = to_turns(run.read(), convention, view=view, counts=counts)
+        tables.append(table.select(pl.lit(run.name).alias("run"), pl.all()))
+    return pl.concat(tables)
 
 
 def score(
@@ -205,12 +195,14 @@ def open_and_score(
     check_known(names, GROUPS, "scores cannot be grouped by {!r}")
     groups = [name for name in dict.fromkeys(names) if name != "run"]  # scores are always by run
     convention = as_convention(profile)
-    requested = requested_metrics(metrics)  # before files are read, so that a typo costs no time
+    requested = None if metrics is None else parse_all(metrics)  # before files are read, so that a typo costs no time
     runs = open_under(convention, data, **reading)
     chosen = choose_metrics(requested, runs, convention, groups)
     if convention.match.startswith("token-sort") and convention.unit == "frame" and convention.schema is None:
         warn("categorical slots are matched by similarity too; --schema schema.json says which they are")
-    accuracies = [metric for metric in chosen if isinstance(metric, PairMetric) and metric.is_accuracy_of_a_slot]
+    # By slot, each side has at most one pair in a turn.
+    pairs = [metric for metric in chosen if isinstance(metric, PairMetric)]
+    accuracies = [metric for metric in pairs if (metric.avg, metric.empty) == ("macro", "1")]
     if "slot" in groups and accuracies:
         micro = ",".join(str(replace(metric, avg="micro")) for metric in accuracies)
         warn(
@@ -219,26 +211,18 @@ def open_and_score(
         )
     warn_of_frames(runs, convention)
     results = [score_run(run, chosen, groups, convention, spelling=True) for run in runs]
-    warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], chosen, convention)
+    warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], convention)
     rows = pl.concat([table for table, _ in results])
     if len(runs) > 1:
-        _warn_of_differences(rows)
+        warn_of_differences(rows)
     return runs, Scores(rows)
-
-
-def requested_metrics(metrics: str | Iterable[str | Metric] | None) -> list[Metric] | None:
-    """The metrics that a user asks for; None: the default ones."""
-    requested = None if metrics is None else parse_all(metrics)
-    if requested == []:
-        raise UsageError("no metric to compute", hint="omit -m to compute the default metrics")
-    return requested
 
 
 def choose_metrics(
     requested: Sequence[Metric] | None, runs: Sequence[Run], convention: Convention, by: Sequence[str] = ()
 ) -> Sequence[Metric]:
     """The requested metrics; if there are none, those that a run without states allows, or else the default ones."""
-    if requested:
+    if requested is not None:
         return requested
     without_states = next((run.meta["only"] for run in runs if run.meta.get("only")), None)
     return parse_all(without_states or (DEFAULT_PER_SLOT if "slot" in by else convention.metrics or DEFAULT))
@@ -250,10 +234,10 @@ def score_run(
     """The score rows of one run (see `score`), and its sums; `spelling`: also those of `SPELLING`, of whole states."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
     spelling = spelling and view_of(by, convention) is None and not run.meta.get("only")
-    _refuse_without_states(run, metrics, by, convention)
+    refuse_without_states(run, metrics, by, convention)
     sums = sum_up(run, metrics, by, convention, more=SPELLING if spelling else None, errors=True)
-    metrics = resolve(metrics, [sums], convention)
-    settings = convention.settings() | _further_settings(run, by, convention, sums)
+    metrics = sums.metrics
+    settings = convention.settings() | further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
     columns = {"value": values, "se": pl.DataFrame(errors).fill_nan(None)}
@@ -279,32 +263,14 @@ def score_run(
     return rows[["run", *by, "metric", "unit", *columns, "turns", "dialogues", "signature"]], sums
 
 
-class Whole(NamedTuple):
-    """The scores of a whole run, without standard errors and scores of exact matching."""
-
-    metrics: list[Metric]  # parameters that depend on slots have their values
-    values: tuple[float | None, ...]  # of each metric
-    turns: int  # number of scored turns, or of frames if the convention scores these
-    dialogues: int
-    settings: dict[str, str]  # those of the signature that are no choices of the convention
-
-
-def score_whole(run: Run, metrics: Sequence[Metric], convention: Convention, *, signed: bool = True) -> Whole:
-    """The scores of a whole run, as `score_run` gives them, in less time; `signed`: with gold's fingerprint."""
-    _refuse_without_states(run, metrics, (), convention)
-    sums = sum_up(run, metrics, (), convention, signed=signed)
-    metrics = resolve(metrics, [sums], convention)
-    values, (turns, dialogues) = scores(metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
-    return Whole(metrics, values, turns, dialogues, _further_settings(run, (), convention, sums))
-
-
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
-    """The values that `score_whole` gives, by metric, without the fingerprint of gold."""
-    whole = score_whole(run, metrics, convention, signed=False)
-    return dict(zip(map(str, whole.metrics), whole.values, strict=True))
+    """The values of a whole run by metric, as `score_run` gives them, in less time."""
+    refuse_without_states(run, metrics, (), convention)
+    sums = sum_up(run, metrics, (), convention, signed=False)
+    return dict(zip(map(str, sums.metrics), scores(sums.metrics, sums.table).row(0), strict=True))
 
 
-def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
+def further_settings(run: Run, by: Sequence[str], convention: Convention, sums: Sums) -> dict[str, str]:
     """The settings of a signature, in its order, that follow the choices of the convention."""
     name, frames = str(run.meta.get("format")), run.meta.get("frames")
     counted = {"frames": "unknown" if frames is None else str(frames["gold"])}
@@ -321,7 +287,7 @@ def _further_settings(run: Run, by: Sequence[str], convention: Convention, sums:
     }
 
 
-def _refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
+def refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
     """If the run has no states, only marks of right slots, refuse whatever depends on slots and values."""
     only = run.meta.get("only")
     if not only:
@@ -352,7 +318,7 @@ def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
         )
 
 
-def _warn_of_differences(rows: pl.DataFrame) -> None:
+def warn_of_differences(rows: pl.DataFrame) -> None:
     """Warn of metrics whose signatures differ between runs, so that scores are not comparable; name the settings."""
     clauses: dict[str, list[str]] = {}
     signatures = rows.select("metric", "run", "signature").unique(maintain_order=True)

@@ -17,7 +17,7 @@ import polars.selectors as cs
 
 from dstbench.arrays import Floats
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.slots import slot_total
+from dstbench.conventions.slots import are_multiwoz, slot_total
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.metrics import Metric, counts_and_stats, score_of, stats_of
 from dstbench.metrics.base import STEP, from_parts, in_parts, in_steps
@@ -45,31 +45,19 @@ class Sums:
     and a column ``moment:<pair>`` for each requested pair of statistics.
     """
 
+    metrics: Sequence[Metric]  # those asked for; parameters that depend on the slots in gold have their values
     table: pl.DataFrame
     fingerprint: int  # of gold under the convention, over the scored turns
     turns: int  # number of scored turns
     dialogues: int  # number of dialogues with a scored turn
     most_errors: int  # the most slot errors in one turn; 0 if slot accuracy is not scored
     gold_slots: frozenset[str]  # the slots that have a value in gold; empty if no metric needs them
-    is_multiwoz: bool  # whether the dialogues are MultiWOZ's; False if no metric needs it
     alternatives: str | None  # a gold value that lists alternatives but is compared as one string; None: there is none
 
     def total(self, stat: str) -> int | None:
         """The sum of a statistic over all groups; None: it was not requested."""
         column = _STAT + stat
         return int(self.table[column].sum()) if column in self.table.columns else None
-
-
-def resolve(metrics: Sequence[Metric], runs: Sequence[Sums], convention: Convention) -> list[Metric]:
-    """The metrics with the parameter filled in that depends on the slots in these runs' gold: T of slot accuracy."""
-    scores_all = convention.scope is None or convention.outside == "scored"
-    total = slot_total(
-        frozenset[str]().union(*(sums.gold_slots for sums in runs)) if scores_all else (),
-        is_multiwoz=all(sums.is_multiwoz for sums in runs),
-        scope=convention.scope,
-        name=convention.scope_name,
-    )
-    return [metric.resolve(total) for metric in metrics]
 
 
 def sum_up(
@@ -82,11 +70,10 @@ def sum_up(
     errors: bool = False,
     signed: bool = True,
 ) -> Sums:
-    """Sum the statistics of metrics, and `more`, over a run.
+    """Sum the statistics of metrics, and `more`, over a run; `signed`: whether to find `Sums.fingerprint`.
 
-    `errors`: also what standard errors need, the products of two statistics' sums in each dialogue; not by slot, as
-    turns are padded after they are summed, nor by dialogue, as a single one has no spread. `signed`: whether to find
-    `Sums.fingerprint`.
+    `errors`: also the products of two statistics' sums in each dialogue; not by slot, as turns are padded after they
+    are summed, nor by dialogue, as a single one has no spread.
     """
     counts, stats = counts_and_stats(metrics)
     stats |= more or {}
@@ -105,7 +92,11 @@ def sum_up(
     of_turns = list(dict.fromkeys([*TURN, *turn_groups]))
 
     def sum_part(part: Part) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-        _check_services(part, convention)
+        if convention.schema is not None and convention.slot_set is None:
+            services = set(part.laid_out().cells.drop_nulls("gold")["domain"].cast(pl.String))
+            if lacking := sorted(services - convention.schema.services):  # their frames would be left out in silence
+                what = f"the schema has no service {lacking[0]}, which gold has"
+                raise DstbenchError(what, hint="--schema takes the schema.json of the scored split")
         whole, scored, counted = part.counted(convention, view, counts, frames=frames)
         if LENGTH in by:
             lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
@@ -125,7 +116,7 @@ def sum_up(
             "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
             "most_errors": turns[_STAT + ERRORS].max() or 0 if ERRORS in stats else 0,
             "gold_slots": part.gold_slots if needs_slots else frozenset(),
-            "is_multiwoz": needs_slots and part.is_multiwoz,
+            "is_multiwoz": needs_slots and are_multiwoz(part.long["dialogue"].unique()),
             "alternatives": part.alternatives if convention.multi == "literal" else None,
         }
 
@@ -140,35 +131,37 @@ def sum_up(
         }
     table = _pad(added["table"], added["all_turns"], stats, by, counts) if view == "slot" else added["table"]
     turns, dialogues = added["sizes"].row(0)
+    gold_slots = frozenset[str]().union(*facts["gold_slots"])
+    total = slot_total(
+        gold_slots if convention.scope is None or convention.outside == "scored" else (),
+        is_multiwoz=all(facts["is_multiwoz"]),
+        scope=convention.scope,
+        name=convention.scope_name,
+    )
     return Sums(
+        [metric.resolve(total) for metric in metrics],
         table.with_columns(from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))),
         sum(facts["fingerprint"]) % 2**64 if fingerprint is None else fingerprint,
         turns,
         dialogues,
         most_errors=max(facts["most_errors"]),
-        gold_slots=frozenset().union(*facts["gold_slots"]),
-        is_multiwoz=all(facts["is_multiwoz"]),
+        gold_slots=gold_slots,
         alternatives=next(filter(None, facts["alternatives"]), None),
     )
 
 
 def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, str]] = ()) -> pl.DataFrame:
-    """The columns of `Sums.table`, in which ratios are summed as whole numbers of parts.
-
-    Refuses statistics whose sums would be inexact: ratios outside 0 to 1, and counts whose squares would overflow.
-    """
+    """The columns of `Sums.table`; refuses ratios outside 0 to 1, and counts whose squares would overflow."""
     stats = [name for name in turns.columns if name.startswith(_STAT)]
     ratios = [name for name in stats if turns.schema[name].is_float()]
     counts = [name for name in stats if name not in ratios]
-    extremes = collect(turns.lazy().select(pl.concat_list(C(name).min(), C(name).max()).alias(name) for name in ratios))
-    for name, (least_and_most,) in extremes.to_dict(as_series=False).items():
-        for extreme in least_and_most:
-            if extreme is not None and not 0 <= extreme <= 1:
-                raise UsageError(
-                    f"statistic {name.removeprefix(_STAT)!r} is {extreme:g} in a turn, and a float must be a ratio "
-                    "from 0 to 1",
-                    hint="make it a whole number (Int64), or divide it by the largest value it can have",
-                )
+    outside = turns.lazy().select(C(name).filter((C(name) < 0) | (C(name) > 1)).first() for name in ratios)
+    for name, (value,) in collect(outside).to_dict(as_series=False).items():
+        if value is not None:
+            raise UsageError(
+                f"statistic {name.removeprefix(_STAT)!r} is {value:g} in a turn; a float must be a ratio from 0 to 1",
+                hint="make it a whole number (Int64), or divide it by the largest value it can have",
+            )
     dialogues = collect(
         turns.lazy()
         .with_columns(in_parts(C(ratios).cast(pl.Float64).clip(0, 1)), C(counts).cast(pl.Int64))
@@ -240,18 +233,6 @@ def _check_request(run: Run, stats: Mapping[str, pl.Expr], by: Sequence[str], co
                 file=run.name,
                 hint="omit that metric; SGD's own files, and predictions in their layout, may have them",
             )
-
-
-def _check_services(part: Part, convention: Convention) -> None:
-    """Refuse a schema that lacks a service of gold, whose frames would be left out in silence."""
-    if convention.schema is None or convention.slot_set is not None:
-        return
-    services = part.laid_out().cells.drop_nulls("gold")["domain"].unique().cast(pl.String)
-    if lacking := sorted(set(services) - convention.schema.services):
-        raise DstbenchError(
-            f"the schema has no service {lacking[0]}, which gold has",
-            hint="--schema takes the schema.json of the scored split",
-        )
 
 
 # The step of a central difference, relative to the sum that is moved; its error and that of rounding are about 10⁻¹⁰.

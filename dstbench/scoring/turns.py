@@ -102,9 +102,6 @@ def turn_table(
     return turns.with_columns(local_error=local).with_columns(error_age=pl.when(wrong & ~C("local_error")).then(age))
 
 
-# --- which turns are scored, and which rows of a view count ----------------------------------------------------------
-
-
 def scored_turns(turns: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     """The turns that the convention scores; if it drops turns, without those whose gold values are all dropped."""
     if convention.drops_turns:

@@ -7,29 +7,26 @@ agreement.
 # fmt: off
 # isort: off
 from dstbench.stats.adjust import (
-    benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t, resamples_needed, smallest_p,
+    benjamini_hochberg, benjamini_yekutieli, bonferroni, hochberg, holm, max_t,
 )
 from dstbench.stats.agreement import Kappa, kappa
 from dstbench.stats.correlations import (
-    Comparison, Matrix, Outcome, compare_independent, compare_nonoverlapping, compare_overlapping, interval, matrix,
-    pearson,
+    Comparison, Outcome, compare_independent, compare_nonoverlapping, compare_overlapping, interval, pearson,
 )
 from dstbench.stats.differences import (
-    Tally, jackknife_se, linearised_se, linearised_se_of_difference, smallest_detectable, tally,
+    jackknife_se, linearised_se, smallest_detectable,
 )
 from dstbench.stats.influence import Jackknifed, Spread, influences, jackknifed_correlation, spread, spread_over_seeds
 from dstbench.stats.normal import wilson
 from dstbench.stats.rank_correlations import RankCorrelation, compare_rank_correlations, kendall, spearman
 from dstbench.stats.resampling import (
-    Bootstrap, Estimate, Null, Randomisation, Replicates, as_exact_floats, swaps, weights,
+    Bootstrap, Estimate, Null, Randomisation, Replicates, as_exact_floats,
 )
 
 __all__ = [
-    "Bootstrap", "Comparison", "Estimate", "Jackknifed", "Kappa", "Matrix", "Null", "Outcome", "Randomisation",
-    "RankCorrelation", "Replicates", "Spread", "Tally", "as_exact_floats", "benjamini_hochberg",
-    "benjamini_yekutieli", "bonferroni", "compare_independent", "compare_nonoverlapping", "compare_overlapping",
-    "compare_rank_correlations", "hochberg", "holm", "influences", "interval", "jackknife_se",
-    "jackknifed_correlation", "kappa", "kendall", "linearised_se", "linearised_se_of_difference", "matrix", "max_t",
-    "pearson", "resamples_needed", "smallest_detectable", "smallest_p", "spearman", "spread", "spread_over_seeds",
-    "swaps", "tally", "weights", "wilson",
+    "Bootstrap", "Comparison", "Estimate", "Jackknifed", "Kappa", "Null", "Outcome", "Randomisation",
+    "RankCorrelation", "Replicates", "Spread", "as_exact_floats", "benjamini_hochberg", "benjamini_yekutieli",
+    "bonferroni", "compare_independent", "compare_nonoverlapping", "compare_overlapping", "compare_rank_correlations",
+    "hochberg", "holm", "influences", "interval", "jackknife_se", "jackknifed_correlation", "kappa", "kendall",
+    "linearised_se", "max_t", "pearson", "smallest_detectable", "spearman", "spread", "spread_over_seeds", "wilson",
 ]

@@ -2,17 +2,16 @@
 
 Bonferroni's and Holm's adjustments bound the probability of even one false rejection under any dependence, Hochberg's
 under positive dependence. Benjamini & Hochberg's bounds the expected share of false rejections under positive
-dependence, Benjamini & Yekutieli's under any. `max_t` bounds the same probability as Holm's, and has more power because
-it uses the dependence between hypotheses, in resamples that all of them share.
+dependence, Benjamini & Yekutieli's under any. `max_t` bounds what Holm's does, with more power.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -124,10 +123,7 @@ def max_t(observed: ArrayLike, resampled: ArrayLike, tolerance: ArrayLike = 0.0)
 
 
 def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: bool = False) -> Floats:
-    """Multiply the p, from the smallest, by factors of their ranks and number; make the products monotone.
-
-    Each is raised to the product of any smaller p, if that is larger; or (`up`) lowered to that of any larger p.
-    """
+    """Multiply p, from the smallest, by factors of rank and number; make them monotone (`up`: from the largest)."""
     values = np.asarray(p, np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise UsageError("p are a list of numbers from 0 to 1", hint="leave undefined ones out")
@@ -139,27 +135,22 @@ def _adjusted(p: ArrayLike, factors: Callable[[Floats, int], Floats], *, up: boo
     return adjusted
 
 
-def smallest_p_of_swaps(discordant: int) -> float:
-    """The smallest two-sided p of a randomisation test of two runs that differ in `discordant` dialogues.
+#: The adjustments by their names; the smallest p of `max_t` is that of a single difference, if no resample reaches it.
+ADJUSTMENTS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
+    "holm": holm, "hochberg": hochberg, "bh": benjamini_hochberg, "by": benjamini_yekutieli, "bonferroni": bonferroni,
+    "max-t": lambda p: p, "none": lambda p: p,
+}  # fmt: skip
 
-    Of the 2ᵏ ways to swap them, two (none, all) give a difference as large as the observed one.
-    """
-    return float(min(1.0, 2.0 ** (1 - discordant)))
+
+def adjust_defined(p: Floats, adjustment: str) -> Floats:
+    """Adjusted p; NaN where p is undefined."""
+    adjusted, defined = np.full(len(p), np.nan), ~np.isnan(p)
+    adjusted[defined] = ADJUSTMENTS[adjustment](p[defined])
+    return adjusted
 
 
 def smallest_p(bounds: ArrayLike, resamples: ArrayLike) -> Floats:
-    """The smallest p that resampling can give.
-
-    Args:
-        bounds: For each hypothesis, the smallest p that any number of resamples can give; 0: there is no such bound.
-        resamples: How many resamples are drawn, for all hypotheses or for each.
-
-    Returns:
-        The smallest p with that many resamples, in the order of the bounds.
-
-    >>> smallest_p([0, 0.25], 99).tolist()
-    [0.01, 0.25]
-    """
+    """The smallest p with so many resamples, of hypotheses of which no number can give less than their bounds."""
     smallest: Floats = np.maximum(1 / (1 + np.asarray(resamples, np.float64)), np.asarray(bounds, np.float64))
     return smallest
 
@@ -171,20 +162,7 @@ def at_most(p: ArrayLike, alpha: float) -> Flags:
 
 
 def resamples_needed(bounds: ArrayLike, alpha: float, adjust: Callable[[Floats], Floats]) -> list[int | None]:
-    """The fewest resamples with which the adjusted p of each hypothesis can reach a level.
-
-    Args:
-        bounds: For each hypothesis, the smallest p with any number of resamples; 0: there is no such bound.
-        alpha: The significance level, above 0.
-        adjust: From p to adjusted p; a smaller p must not have a larger adjusted p.
-
-    Returns:
-        The numbers of resamples, in the order of the bounds; None where no number is enough.
-
-    >>> from dstbench.stats import holm
-    >>> resamples_needed([0, 0, 0, 0, 0, 0], 0.05, holm), resamples_needed([0, 0.25], 0.05, holm)
-    ([119, 119, 119, 119, 119, 119], [39, None])
-    """
+    """The fewest resamples with which the adjusted p of each hypothesis can reach a level; None: no number will."""
     least = np.asarray(bounds, np.float64)
 
     @cache  # the searches for most hypotheses try the same numbers

@@ -7,18 +7,16 @@ one difference are ten chances to reject: prefer Zou's interval, or choose a tes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from math import atanh, isfinite, nextafter, sqrt, tanh
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
-from dstbench.schema.record import Shown, as_html
-from dstbench.stats.normal import check_level, critical, two_sided
+from dstbench.schema.record import Shown
+from dstbench.stats.normal import critical, two_sided
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -80,35 +78,27 @@ def compare_overlapping(r_jk: float, r_jh: float, r_kh: float, n: int, *, level:
     _check(n, r_jk=r_jk, r_jh=r_jh, r_kh=r_kh)
     _check_together([[1, r_jk, r_jh], [r_jk, 1, r_kh], [r_jh, r_kh, 1]])
     r1, r2, r3 = float(r_jk), float(r_jh), float(r_kh)
-    d, z = r1 - r2, atanh(r1) - atanh(r2)
-    middle, back = (r1 + r2) / 2, tanh((atanh(r1) + atanh(r2)) / 2)
+    squares, d = r1**2 + r2**2, r1 - r2
     determinant = 1 + 2 * r1 * r2 * r3 - r1**2 - r2**2 - r3**2
-    covariance = _covariance_overlapping(r1, r2, r3)
-    c = _correlation_overlapping(r1, r2, r3)
     unshared = (1 - r1**2) ** 2 + (1 - r2**2) ** 2
     olkin = unshared - 2 * r3**3 - (2 * r3 - r1 * r2) * (1 - r1**2 - r2**2 - r3**2)
-    williams = 2 * (n - 1) / (n - 3) * determinant + middle**2 * (1 - r3) ** 3
+    williams = 2 * (n - 1) / (n - 3) * determinant + ((r1 + r2) / 2) ** 2 * (1 - r3) ** 3
     hendrickson = 2 * determinant + d**2 * (1 - r3) ** 3 / (4 * (n - 1))
-    q = (r1**2 + r2**2) / 2
-    f = min(1, (1 - r3) / (2 * (1 - q)))
-    meng = sqrt(2 * (1 - r3) * (1 - f * q) / (1 - q) / (n - 3))
-    reach = critical(level) * meng
-    return Comparison(
-        difference=d,
-        zou=_zou(r1, n, r2, n, c, level),
-        tests={
-            "pearson1898": _normal(sqrt(n) * d / sqrt(unshared - 2 * covariance)),
-            "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
-            "williams1959": _t(d * sqrt((n - 1) * (1 + r3) / williams), n - 3),
-            "olkin1967": _normal(sqrt(n) * d / sqrt(olkin)),
-            "dunn1969": _by_z(z, c, n),
-            "hendrickson1970": _t(d * sqrt((n - 3) * (1 + r3) / hendrickson), n - 3),
-            "steiger1980": _by_z(z, _correlation_overlapping(middle, middle, r3), n),
-            "meng1992": _normal(z / meng, (z - reach, z + reach)),
-            "hittner2003": _by_z(z, _correlation_overlapping(back, back, r3), n),
-        },
-        level=level,
-    )
+    f = min(1, (1 - r3) / (2 - squares))
+    meng = sqrt(2 * (1 - r3) * (1 - f * squares / 2) / (1 - squares / 2) / (n - 3))
+    z, reach = atanh(r1) - atanh(r2), critical(level) * meng
+
+    def twice_covariance(r1: float, r2: float) -> float:
+        return 2 * (r3 * (1 - r1**2 - r2**2) - r1 * r2 * (1 - r1**2 - r2**2 - r3**2) / 2)
+
+    tests = {
+        "hotelling1940": _t(d * sqrt((n - 3) * (1 + r3) / (2 * determinant)), n - 3),
+        "williams1959": _t(d * sqrt((n - 1) * (1 + r3) / williams), n - 3),
+        "olkin1967": _normal(sqrt(n) * d / sqrt(olkin)),
+        "hendrickson1970": _t(d * sqrt((n - 3) * (1 + r3) / hendrickson), n - 3),
+        "meng1992": _normal(z / meng, (z - reach, z + reach)),
+    }
+    return _compared(r1, r2, n, twice_covariance, "hittner2003", tests, level)
 
 
 def compare_nonoverlapping(
@@ -131,23 +121,19 @@ def compare_nonoverlapping(
     """
     _check(n, r_jk=r_jk, r_hm=r_hm, r_jh=r_jh, r_jm=r_jm, r_kh=r_kh, r_km=r_km)
     _check_together([[1, r_jk, r_jh, r_jm], [r_jk, 1, r_kh, r_km], [r_jh, r_kh, 1, r_hm], [r_jm, r_km, r_hm, 1]])
-    r1, r2, across = float(r_jk), float(r_hm), (float(r_jh), float(r_jm), float(r_kh), float(r_km))
-    d, z = r1 - r2, atanh(r1) - atanh(r2)
-    middle, back = (r1 + r2) / 2, tanh((atanh(r1) + atanh(r2)) / 2)
-    c = _correlation_nonoverlapping(r1, r2, across)
-    variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - _twice_covariance_nonoverlapping(r1, r2, across)
-    return Comparison(
-        difference=d,
-        zou=_zou(r1, n, r2, n, c, level),
-        tests={
-            "pearson1898": _normal(sqrt(n) * d / sqrt(variance)),
-            "dunn1969": _by_z(z, c, n),
-            "steiger1980": _by_z(z, _correlation_nonoverlapping(middle, middle, across), n),
-            "raghunathan1996": _normal(sqrt((n - 3) / 2) * z / sqrt(1 - c)),
-            "silver2004": _by_z(z, _correlation_nonoverlapping(back, back, across), n),
-        },
-        level=level,
-    )
+
+    def twice_covariance(r_jk: float, r_hm: float) -> float:
+        return (
+            (r_jh - r_jk * r_kh) * (r_km - r_kh * r_hm)
+            + (r_jm - r_jh * r_hm) * (r_kh - r_jk * r_jh)
+            + (r_jh - r_jm * r_hm) * (r_km - r_jk * r_jm)
+            + (r_jm - r_jk * r_km) * (r_kh - r_km * r_hm)
+        )
+
+    r1, r2 = float(r_jk), float(r_hm)
+    c = _correlation(r1, r2, twice_covariance)
+    tests = {"raghunathan1996": _normal(sqrt((n - 3) / 2) * (atanh(r1) - atanh(r2)) / sqrt(1 - c))}
+    return _compared(r1, r2, n, twice_covariance, "silver2004", tests, level)
 
 
 def compare_independent(r1: float, n1: int, r2: float, n2: int, *, level: float = 0.95) -> Comparison:
@@ -197,9 +183,6 @@ def interval(r: float, n: int, level: float = 0.95) -> tuple[float, float]:
     return tanh(atanh(r) - reach), tanh(atanh(r) + reach)
 
 
-# --- correlations of columns ---------------------------------------------------------------------------------------
-
-
 def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
     """The correlation of two columns over the rows in which both are defined.
 
@@ -230,53 +213,6 @@ def pearson(x: ArrayLike, y: ArrayLike) -> tuple[float, int]:
     return max(-1.0, min(1.0, r)), len(a)
 
 
-class Matrix(NamedTuple):
-    """Correlations of columns with each other.
-
-    Attributes:
-        r: Correlations; NaN where undefined.
-        n: Rows in which both columns are defined.
-        lo: Lower ends of the intervals; NaN where r is undefined or n is below 4.
-        hi: Upper ends.
-    """
-
-    r: Floats
-    n: Integers
-    lo: Floats
-    hi: Floats
-
-    def _repr_html_(self) -> str:
-        return as_html(self)
-
-
-def matrix(columns: Mapping[str, ArrayLike] | Sequence[ArrayLike], level: float = 0.95) -> Matrix:
-    """Correlate columns with each other, each pair over the rows in which both are defined.
-
-    Args:
-        columns: Columns of the same length; NaN where undefined.
-        level: Confidence level of the intervals.
-
-    Returns:
-        Columns × columns, in their order.
-
-    >>> matrix({"a": [1, 2, 3, 4], "b": [1, 3, 2, 4]}).r.round(3).tolist()
-    [[1.0, 0.8], [0.8, 1.0]]
-    """
-    check_level(level)
-    arrays = list(columns.values() if isinstance(columns, Mapping) else columns)
-    r, lo, hi = np.full((3, len(arrays), len(arrays)), np.nan)
-    n = np.zeros(r.shape, np.int64)
-    for i, j in combinations_with_replacement(range(len(arrays)), 2):
-        value, pairs = pearson(arrays[i], arrays[j])
-        limits = interval(value, pairs, level) if pairs >= LEAST and isfinite(value) else (np.nan, np.nan)
-        for at in ((i, j), (j, i)):
-            r[at], n[at], (lo[at], hi[at]) = value, pairs, limits
-    return Matrix(r, n, lo, hi)
-
-
-# --- pieces of the formulas ----------------------------------------------------------------------------------------
-
-
 def _check(n: float, **correlations: float) -> None:
     if not (isfinite(n) and n >= LEAST and n == int(n)):
         raise UsageError(f"n = {n} is not a whole number of at least {LEAST} units")
@@ -301,35 +237,28 @@ def _t(statistic: float, df: int) -> Outcome:
     return Outcome(statistic, df, two_sided(statistic, df))
 
 
-def _by_z(z: float, c: float, n: int) -> Outcome:
-    """The test of a difference of two Fisher's z, which have the correlation c."""
-    return _normal(z * sqrt(n - 3) / sqrt(2 - 2 * c))
+def _correlation(r1: float, r2: float, twice_covariance: Callable[[float, float], float]) -> float:
+    """The correlation between the estimates of two correlations; `twice_covariance` is theirs, times n."""
+    return min(twice_covariance(r1, r2) / (2 * (1 - r1**2) * (1 - r2**2)), _BELOW_1)
 
 
-def _covariance_overlapping(r1: float, r2: float, r3: float) -> float:
-    """The covariance of the estimates of r_jk (r1) and r_jh (r2), times n; r3 is r_kh."""
-    return r3 * (1 - r1**2 - r2**2) - r1 * r2 * (1 - r1**2 - r2**2 - r3**2) / 2
+def _compared(
+    r1: float, r2: float, n: int, twice_covariance: Callable[[float, float], float], by_back_transformed: str,
+    tests: Mapping[str, Outcome], level: float,
+) -> Comparison:  # fmt: skip
+    """Two correlations of one sample, with more tests: the interval, and what is tested alike with and without overlap.
 
-
-def _correlation_overlapping(r1: float, r2: float, r3: float) -> float:
-    """The correlation between the estimates of r_jk and r_jh."""
-    return min(_covariance_overlapping(r1, r2, r3) / ((1 - r1**2) * (1 - r2**2)), _BELOW_1)
-
-
-def _twice_covariance_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
-    """The covariance of the estimates of r_jk and r_hm, times 2n."""
-    r_jh, r_jm, r_kh, r_km = across
-    return (
-        (r_jh - r_jk * r_kh) * (r_km - r_kh * r_hm)
-        + (r_jm - r_jh * r_hm) * (r_kh - r_jk * r_jh)
-        + (r_jh - r_jm * r_hm) * (r_km - r_jk * r_jm)
-        + (r_jm - r_jk * r_km) * (r_kh - r_km * r_hm)
-    )
-
-
-def _correlation_nonoverlapping(r_jk: float, r_hm: float, across: tuple[float, float, float, float]) -> float:
-    """The correlation between the estimates of r_jk and r_hm."""
-    return min(_twice_covariance_nonoverlapping(r_jk, r_hm, across) / (2 * (1 - r_jk**2) * (1 - r_hm**2)), _BELOW_1)
+    `by_back_transformed` is the name of the test of z that takes the covariance at the mean z.
+    """
+    d, z = r1 - r2, atanh(r1) - atanh(r2)
+    middle, back = (r1 + r2) / 2, tanh((atanh(r1) + atanh(r2)) / 2)
+    at = {"dunn1969": (r1, r2), "steiger1980": (middle, middle), by_back_transformed: (back, back)}
+    of_z = {name: _correlation(*pair, twice_covariance) for name, pair in at.items()}
+    variance = (1 - r1**2) ** 2 + (1 - r2**2) ** 2 - twice_covariance(r1, r2)
+    pearson = {"pearson1898": _normal(sqrt(n) * d / sqrt(variance))}
+    by_z = {name: _normal(z * sqrt(n - 3) / sqrt(2 - 2 * c)) for name, c in of_z.items()}
+    by_year = dict(sorted({**pearson, **tests, **by_z}.items(), key=lambda test: test[0][-4:]))
+    return Comparison(d, _zou(r1, n, r2, n, of_z["dunn1969"], level), by_year, level)
 
 
 def _zou(r1: float, n1: int, r2: float, n2: int, c: float, level: float) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from dstbench.arrays import Floats
 from dstbench.errors import UsageError
-from dstbench.schema.record import Shown
 from dstbench.stats.normal import critical
 
 if TYPE_CHECKING:
@@ -32,30 +30,20 @@ def linearised_se(numerators: ArrayLike, denominators: ArrayLike) -> float:
         numerators: One per dialogue, such as its number of right turns (s).
         denominators: One per dialogue, such as its number of turns (n).
 
+    Raises:
+        UsageError: The numbers of dialogues differ.
+
     >>> round(linearised_se([1, 2, 0], [2, 2, 3]), 4)  # NaN where the ratio is undefined
     0.302
     """
-    return _spread(_residuals(numerators, denominators))
-
-
-def linearised_se_of_difference(
-    numerators: ArrayLike, denominators: ArrayLike, other_numerators: ArrayLike, other_denominators: ArrayLike
-) -> float:
-    """The standard error of the difference of two runs' ratios over the same dialogues, linearised.
-
-    Args:
-        numerators: One run's, one per dialogue.
-        denominators: One run's, one per dialogue.
-        other_numerators: The other run's, in the same order.
-        other_denominators: The other run's, in the same order.
-
-    Raises:
-        UsageError: The numbers of dialogues differ.
-    """
-    one, other = _residuals(numerators, denominators), _residuals(other_numerators, other_denominators)
-    if one.shape != other.shape:
-        raise UsageError(f"{len(one)} dialogues cannot be paired with {len(other)}")
-    return _spread(one - other)
+    upper, lower = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
+    if upper.ndim != 1 or upper.shape != lower.shape:
+        raise UsageError(f"sums of shape {upper.shape} and {lower.shape} make no ratio")
+    dialogues, total = len(lower), lower.sum()
+    if dialogues < 2 or not total:
+        return float("nan")
+    residuals = (upper - upper.sum() / total * lower) / total
+    return sqrt(dialogues / (dialogues - 1)) * float(np.sqrt(np.sum(residuals**2)))
 
 
 def jackknife_se(left_out: ArrayLike) -> float:
@@ -86,57 +74,11 @@ def smallest_detectable(se: float, alpha: float = 0.05, df: float | None = None)
     return (critical(1 - alpha, df) + critical(_POWER_LEVEL, df)) * se
 
 
-@dataclass(frozen=True)
-class Tally(Shown):
-    """In how many dialogues the first of two runs is better, equal, or worse, or a score is undefined.
-
-    Attributes:
-        wins: Dialogues in which the first is better.
-        ties: Dialogues in which both are equal, up to `TIE`.
-        losses: Dialogues in which the second is better.
-        undefined: Dialogues in which either has no score.
-    """
-
-    wins: int
-    ties: int
-    losses: int
-    undefined: int
-
-
-def tally(first: ArrayLike, second: ArrayLike) -> Tally:
-    """Count dialogues by which run has the higher score; NaN is undefined.
-
-    Args:
-        first: A score per dialogue.
-        second: The other run's, in the same order.
-
-    Raises:
-        UsageError: The numbers of scores differ.
-
-    >>> tally([1, 0.5, 0.1 + 0.2, 0], [0, 0.5, 0.3, float("nan")])
-    Tally(wins=1, ties=2, losses=0, undefined=1)
-    """
-    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    if one.ndim != 1 or one.shape != other.shape:
-        raise UsageError(f"scores of shape {one.shape} and {other.shape} cannot be paired")
-    difference, tolerance = one - other, TIE * np.maximum(np.abs(one), np.abs(other))
-    wins, ties, losses = difference > tolerance, np.abs(difference) <= tolerance, -difference > tolerance
-    return Tally(*(int(np.sum(flags)) for flags in (wins, ties, losses, np.isnan(difference))))
-
-
-def _residuals(numerators: ArrayLike, denominators: ArrayLike) -> Floats:
-    """What each dialogue adds to the deviation of the ratio (linearised)."""
-    upper, lower = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
-    if upper.ndim != 1 or upper.shape != lower.shape:
-        raise UsageError(f"sums of shape {upper.shape} and {lower.shape} make no ratio")
-    total = lower.sum()
-    if not total:
-        return np.full(len(lower), np.nan)
-    residuals: Floats = (upper - upper.sum() / total * lower) / total
-    return residuals
-
-
-def _spread(residuals: Floats) -> float:
-    if len(residuals) < 2:
-        return float("nan")
-    return sqrt(len(residuals) / (len(residuals) - 1)) * float(np.sqrt(np.sum(residuals**2)))
+def tally(first: Floats, second: Floats) -> dict[str, int]:
+    """In how many dialogues the first of two runs is better, equal (up to `TIE`) or worse, or a score is undefined."""
+    difference, tolerance = first - second, TIE * np.maximum(np.abs(first), np.abs(second))
+    flags = {
+        "wins": difference > tolerance, "ties": np.abs(difference) <= tolerance, "losses": -difference > tolerance,
+        "unscored": np.isnan(difference),
+    }  # fmt: skip
+    return {name: int(np.sum(those)) for name, those in flags.items()}

@@ -206,9 +206,6 @@ def spread_over_seeds(scores: Sequence[Floats], of_dialogues: Sequence[Floats]) 
     return Spread(sqrt(variance), variance**2 / (sum(squares) + shared**2 / together.df))
 
 
-# --- a mean and a slope over units in clusters ------------------------------------------------------------------------
-
-
 class ClusterRatio(NamedTuple):
     """A ratio of sums, its interval, and the number of clusters whose denominator is above 0; NaN where undefined."""
 
@@ -225,10 +222,7 @@ def mean_over_clusters(cluster: Integers, y: Floats, weight: Floats, level: floa
 
 
 def slope_within_clusters(cluster: Integers, x: Floats, y: Floats, weight: Floats, level: float = 0.95) -> ClusterRatio:
-    """The slope of y on x within clusters: Σ (x - x̄)(y - ȳ) over Σ (x - x̄)², where clusters count by their weights.
-
-    It is by least squares with an intercept for each cluster, so it does not depend on how clusters differ.
-    """
+    """The slope of y on x within clusters by least squares, with an intercept and a weight for each cluster."""
     _, first, of_unit = np.unique(cluster, return_index=True, return_inverse=True)
     # After subtracting the value of the cluster's first unit, equal numbers are exactly 0.
     x, y = x - x[first][of_unit], y - y[first][of_unit]
@@ -237,10 +231,7 @@ def slope_within_clusters(cluster: Integers, x: Floats, y: Floats, weight: Float
 
 
 def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRatio:
-    """The ratio of sums over clusters; a numerator is 0 where the denominator, which is at least 0, is 0.
-
-    Its standard error is linearised, its interval by Student's t with one degree of freedom less than clusters.
-    """
+    """The ratio of sums over clusters (0 / 0 counts nothing), with its interval by Student's t."""
     counts = denominators > 0
     clusters, numerators, denominators = int(counts.sum()), numerators[counts], denominators[counts]
     value = float(numerators.sum() / denominators.sum()) if clusters else np.nan
@@ -252,9 +243,6 @@ def _ratio(numerators: Floats, denominators: Floats, level: float) -> ClusterRat
 
 def _sums(of_unit: Integers, column: Floats) -> Floats:
     return np.bincount(of_unit, weights=column).astype(np.float64, copy=False)
-
-
-# --- correlations over rows in clusters -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,7 @@ from dstbench.errors import UsageError
 
 
 def two_sided(z: float, df: float | None = None) -> float:
-    """The probability of a value that is at least as far from 0 as `z`; with `df`, under a t distribution.
-
-    It is computed from the tail itself, so it stays above 0 where ``1 − cdf`` would be 0.
-    """
+    """The probability of a value at least as far from 0 as `z`, from the tail itself; with `df`, of Student's t."""
     if df is None:
         return math.erfc(abs(z) / math.sqrt(2))
     from scipy import special

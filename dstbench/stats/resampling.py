@@ -1,15 +1,13 @@
 """Resampling of dialogues: the bootstrap, and approximate randomisation, of any score that is a function of sums.
 
-The unit is the dialogue, never the turn: a tracker's errors persist, so the turns of a dialogue are not independent.
-
 A resample is a row of counts, one per dialogue; its sums are this row times the sums per dialogue. All sums are
-multiples of a power of two, small enough for every partial sum to be a double without rounding. So the matrix product
-has the same bits in any order of addition, on any number of threads. Rows are drawn one after another from one stream
-per random seed. All runs and all metrics share the same draws, so differences are paired.
+multiples of a power of two, small enough for every partial sum to be a double without rounding, so the matrix product
+has the same bits in any order of addition, on any number of threads. All runs and metrics share the same draws, so
+differences are paired.
 
-The bootstrap draws dialogues with replacement, and leaves out resamples in which the score is undefined. Approximate
-randomisation swaps the predictions of two runs in each dialogue by the toss of a coin, and counts the resamples that
-differ at least as much as observed; ties count, and so do resamples in which a score is undefined.
+The bootstrap leaves out resamples in which the score is undefined. Approximate randomisation swaps the predictions of
+two runs in each dialogue by the toss of a coin, and counts the resamples that differ at least as much as observed; ties
+count, and so do resamples in which a score is undefined.
 """
 
 from __future__ import annotations
@@ -27,7 +25,6 @@ from numpy.typing import ArrayLike
 from dstbench.arrays import Floats, Integers
 from dstbench.errors import UsageError
 from dstbench.schema.record import Shown
-from dstbench.stats.adjust import smallest_p_of_swaps
 from dstbench.stats.differences import TIE
 from dstbench.stats.normal import check_level
 
@@ -83,16 +80,7 @@ def _with_units(sums: ArrayLike, spare: int = 0) -> tuple[Floats, Floats]:
 
 
 def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Draw as many dialogues as there are, with replacement, for each resample; count how often each is drawn.
-
-    Args:
-        dialogues: The number of dialogues.
-        resamples: The number of resamples.
-        seed: Random seed; 0 or more.
-
-    Yields:
-        Blocks of counts, resamples × dialogues; each row adds up to `dialogues`.
-    """
+    """How often each dialogue is drawn, with replacement, in each resample: blocks of resamples × dialogues."""
     rng = _stream(seed, _DIALOGUES)
     for rows in _blocks(dialogues, resamples):
         drawn = rng.integers(dialogues, size=(rows, dialogues))
@@ -101,16 +89,7 @@ def weights(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
 
 
 def swaps(dialogues: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Toss a coin for each dialogue in each resample, which decides whether the dialogue is swapped.
-
-    Args:
-        dialogues: The number of dialogues.
-        resamples: The number of resamples.
-        seed: Random seed; 0 or more.
-
-    Yields:
-        Blocks of 1 (swapped) and 0, resamples × dialogues.
-    """
+    """Whether each dialogue is swapped in each resample, by a coin: blocks of 1 and 0, resamples × dialogues."""
     rng = _stream(seed, _SWAPS)
     for rows in _blocks(dialogues, resamples):
         drawn = rng.integers(2**64, size=(rows, -(-dialogues // 64)), dtype=np.uint64)
@@ -157,9 +136,6 @@ def _stream(seed: int, which: int) -> np.random.Generator:
     if seed < 0:
         raise UsageError(f"seed {seed} is negative", hint="0 or more")
     return np.random.default_rng([seed, which])
-
-
-# --- the bootstrap ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -290,9 +266,6 @@ class Bootstrap(Shown):
         return [Replicates(float(value), resampled[:, run], abs(float(value))) for run, value in enumerate(observed)]
 
 
-# --- approximate randomisation ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Null(Shown):
     """A difference of two scores, and its values when dialogues are swapped by chance.
@@ -389,5 +362,6 @@ class Randomisation(Shown):
         whole = self.whole[[first, second]]
         scores = scores_of(score, np.concatenate([whole, whole[0] + gained, whole[1] - gained]))
         (one, other), resampled = scores[:2], np.subtract(*np.split(scores[2:], 2))
-        bound = 0.0 if discordant is None else smallest_p_of_swaps(discordant)
+        # Of the 2ᵏ ways to swap k dialogues, two (none, all) give a difference as large as the observed one.
+        bound = 0.0 if discordant is None else min(1.0, 2.0 ** (1 - discordant))
         return Null(float(one - other), resampled, TIE * float(max(abs(one), abs(other))), bound)

@@ -23,6 +23,7 @@ from dstbench.analysis.rankings import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import metric_charts
 from dstbench.rendering.tables import render
+from dstbench.stats.resampling import weights
 from tests import formats
 from tests.commands import run, whole
 from tests.once import compute_once
@@ -186,19 +187,19 @@ def test_tau_b_of_ties_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
     from scipy.stats import kendalltau
 
     first, second = ([value / 4 for value in column] for column in zip(*pairs, strict=True))
-    tau = compare_orders(scores_of({"a": first, "b": second})).agreement["tau"].item()
+    tau = compare_orders(scores_of({"a": first, "b": second}))[0]["tau"].item()
     expected = kendalltau(first, second).statistic
     assert (tau is None) == bool(np.isnan(expected))
     assert tau is None or tau == pytest.approx(expected, abs=1e-12)
 
 
 def test_scores_that_differ_by_rounding_tie() -> None:
-    rows = compare_orders(scores_of({"a": [0.1 + 0.2, 0.3, 0.5], "b": [0.1, 0.2, 0.3]})).agreement
+    rows = compare_orders(scores_of({"a": [0.1 + 0.2, 0.3, 0.5], "b": [0.1, 0.2, 0.3]}))[0]
     assert rows["tau"].item() == pytest.approx(2 / np.sqrt(6))
 
 
 def test_an_order_goes_from_the_best_run_to_the_worst() -> None:
-    rows = compare_orders(scores_of({"jga": [0.1, 0.2, 0.3], "wrong": [30.0, 20.0, 10.0]})).agreement
+    rows = compare_orders(scores_of({"jga": [0.1, 0.2, 0.3], "wrong": [30.0, 20.0, 10.0]}))[0]
     assert rows.select("tau", "reversed").row(0) == (1, 0)
 
 
@@ -258,7 +259,7 @@ def test_intervals_are_those_of_resamples_by_hand() -> None:
     }
     observed = [dstbench.score(runs, metrics=m)["value"].to_list() for m in metrics]
     taus, alike = [], []
-    for counts in np.concatenate(list(stats.weights(len(names), times, seed))).astype(int):
+    for counts in np.concatenate(list(weights(len(names), times, seed))).astype(int):
         drawn = [name for name, n in zip(names, counts, strict=True) for _ in range(n)]
         whole = [pl.concat([of_dialogue[run_name, name] for name in drawn]) for run_name in runs]
         orders = [[table.select(dstbench.parse(m).expr()).item() for table in whole] for m in metrics]

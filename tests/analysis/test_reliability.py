@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 
 import dstbench
 from dstbench.analysis.dialogue_sums import Paired, pair_up
-from dstbench.analysis.rankings import Judged, by_size, contests, limits_of_order, of_pairs, split_halves, swap_share
+from dstbench.analysis.rankings import Judged, contests, limits_of_order, of_pairs, reliability, swap_share
 from dstbench.cli.help import topics
 from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
@@ -41,8 +41,7 @@ def paired() -> Paired:
 @pytest.mark.again
 def test_halves_and_samples_are_those_by_hand(paired: Paired) -> None:
     pairs = {str(metric): of_pairs(paired, metric, Bootstrap.draw(paired.sums, 50)) for metric in paired.metrics}
-    found, _ = split_halves(paired, pairs, 200, seed=1, level=0.95)
-    sizes = by_size(paired, 200, seed=1)
+    found, sizes, _ = reliability(paired, pairs, 200, seed=1, level=0.95)
     places = np.concatenate(list(shuffles(60, 200, 1)))
     assert all(sorted(row) == list(range(60)) for row in places.tolist())
     for metric in paired.metrics:
@@ -78,7 +77,7 @@ def test_a_metric_plus_noise_is_less_reliable() -> None:
         noisy = replace(few, sums=sums)
         draws = Bootstrap.draw(sums, 300)
         pairs = {str(metric): of_pairs(noisy, metric, draws) for metric in few.metrics}
-        rates = split_halves(noisy, pairs, 500, seed=0, level=0.95)[0]["swap_rate"].to_list()
+        rates = reliability(noisy, pairs, 500, seed=0, level=0.95)[0]["swap_rate"].to_list()
         assert rates[0] < rates[1]
 
 

@@ -165,7 +165,7 @@ def losses(states: Any, profile: str = "verbatim", kinds: str = ",".join(KINDS))
     convention, metrics = as_convention(profile), parse_all(METRICS)
     (run,) = open_runs(states)
     of_gold = replace(run, derive=lambda table: table.with_columns(pred="gold"))
-    errors = inject(of_gold, metrics, kinds.split(","), convention).errors
+    errors, _, _ = inject(of_gold, metrics, kinds.split(","), convention)
     return errors.rename({str(metric): metric.name for metric in metrics})
 
 
@@ -226,7 +226,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.again
-def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable() -> None:
     (gold,) = open_runs({"gold": synthetic(12)["careful"]})
     costs = partial(dstbench.sensitivity, gold, metrics="jga,fga,f1", kinds="missed,wrong,swap", gold_only=True)
     whole, some, others = (costs(sample=n, seed=s) for n, s in ((None, 0), (2, 0), (2, 1)))
@@ -236,8 +236,6 @@ def test_all_changes_and_samples_of_a_seed_are_exactly_repeatable(monkeypatch: p
     assert not some.costs.equals(others.costs)
     assert some.errors.filter(kind="missed")["errors"].item() == 24  # each of its dialogues has two changes
     assert some.errors["possible"].equals(whole.errors["possible"])
-    monkeypatch.setattr(error_injection, "_ROWS", 200)
-    assert equal(whole, costs())
 
 
 def sampled_and_not(states: Any, seeds: int, sample: int, **options: Any) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from dstbench.demo import synthetic
 from dstbench.metrics import Metric
 from dstbench.runs.open import open_runs
 from dstbench.runs.run import Run
-from dstbench.scoring.score import score_whole
+from dstbench.scoring.sums import sum_up
 from tests.commands import ok, run
 from tests.corpora import EXAMPLE, LARGE, States, corpora
 from tests.schemas import schema
@@ -161,7 +161,7 @@ def test_profiles_that_do_not_suit_are_said() -> None:
     assert "sgd" in rows["profile"].to_list()
     with pytest.raises(dstbench.UsageError, match="no profile suits"), pytest.warns(dstbench.DstbenchWarning):
         dstbench.sweep(table, profiles=["kim2022"])
-    with pytest.raises(dstbench.UsageError, match="no metric to compute"):
+    with pytest.raises(dstbench.UsageError, match="no metric is named"):
         dstbench.sweep(table, metrics=[])
 
 
@@ -243,11 +243,11 @@ def test_conventions_that_count_alike_are_scored_once(
 ) -> None:
     scored: list[str] = []
 
-    def scoring(run: Run, chosen: Sequence[Metric], convention: Convention) -> Any:
+    def scoring(run: Run, chosen: Sequence[Metric], by: Sequence[str], convention: Convention) -> Any:
         scored.append(convention.name)
-        return score_whole(run, chosen, convention)
+        return sum_up(run, chosen, by, convention)
 
-    monkeypatch.setattr("dstbench.analysis.sweep.score_whole", scoring)
+    monkeypatch.setattr("dstbench.analysis.sweep.sum_up", scoring)
     states = synthetic(5)["eager"]
     rows = dstbench.sweep(states, metrics=metrics)
     assert (len(scored) < rows["profile"].n_unique() - 4) == fewer  # if wrong values are counted, they may cost two

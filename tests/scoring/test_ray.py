@@ -230,14 +230,14 @@ errors = {}
 engine_ray._RETRIES = 0
 with dstbench.engine("ray", address=address):
     on_ray = results()
-    errors["fault"] = told(lambda: partition.over_partitions(run, divide))
+    errors["fault"] = told(lambda: partition.over_parts(run, divide))
     errors["damaged"] = told(lambda: dstbench.score(damaged))
     os.chdir(os.path.dirname(path))
     errors["unseen"] = told(lambda: dstbench.score(own + os.path.basename(path)))
     os.chdir(os.path.dirname(other))
     errors["other"] = told(lambda: dstbench.score(own + os.path.basename(other)))
     errors["after"] = dstbench.score(path, metrics="jga").height
-    errors["lost"] = told(lambda: partition.over_partitions(run, kill))
+    errors["lost"] = told(lambda: partition.over_parts(run, kill))
 errors["damaged here"] = told(lambda: dstbench.score(damaged))
 print(json.dumps({"local": local, "ray": on_ray, "errors": errors}))
 """

@@ -22,12 +22,11 @@ from dstbench.analysis.correlate import CONTROLS, Rows, given, limits_of
 from dstbench.analysis.dialogue_sums import Paired
 from dstbench.analysis.rankings import (
     Judged,
-    Power,
     contests,
     limits_of_order,
     of_pairs,
+    reliability,
     signs,
-    split_halves,
     stability,
     swap_share,
     tau_b,
@@ -97,9 +96,9 @@ def test_intervals_and_tests_of_two_equally_good_metrics(which: str) -> None:
         paired = corpus(rng, FACTORS[which])
         draws = Bootstrap.draw(paired.sums, RESAMPLES, seed)
         both = {str(metric): of_pairs(paired, metric, draws) for metric in METRICS}
-        halves, _ = split_halves(paired, both, 200, seed, 0.95)
+        halves, *_ = reliability(paired, both, 200, seed, 0.95)
         for name, of in SHARES.items():
-            judged: dict[str, Judged | Power] = {
+            judged: dict[str, Judged] = {
                 metric: pairs.power(pairs.share(of).value, 0.95) if name == "power" else pairs.share(of)
                 for metric, pairs in both.items()
             }
