@@ -21,8 +21,6 @@ _LEAST_P: Final = 0.0001  # smaller p are shown as smaller than this
 #: The name of scores with exact matching, beside fuzzy ones.
 EXACT: Final = "exact"
 _WIDE: Final = "\0wide"  # the values of `View.wide`, in the table that is made wide
-# What the names of columns of texts begin with.
-_TEXT: Final = "\0text"
 _FIELD: Final = re.compile(r"{(\w+)(?::(\w+))?}")
 # What begins a part of a cell that LaTeX prints small, and that is left out where it is undefined.
 _SMALL: Final = re.compile(r" (?=[±\[])")
@@ -107,36 +105,36 @@ class View(NamedTuple):
             return self.rows
         names = [*self.keys, *([self.split] if self.split else [])]
         rows = self.rows if self.best is None else self.rows.with_columns(merit=sign(self.rows) * pl.col("value"))
-        of_row = [_written(name, self.table).alias(name) for name in self.keys]
-        of_row += [pl.col(name).cast(pl.String) for name in names[len(self.keys) :]]
-        of_row += [] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]
-        drawn = []
-        for at, (title, template) in enumerate({**self.cells, **self.beside}.items()):
-            first, *small = _SMALL.split(template)
-            text, marks = pl.col(f"{_TEXT}{at}"), {}
-            rows = rows.with_columns(text_of(first, self.table).alias(f"{_TEXT}{at}"))
-            if small:
-                parts = [text_of(part, self.table, absent=None) for part in small]
-                marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
-            if self.raised:
-                marks["raised"] = pl.col(self.raised).fill_null("")
-            for mark, within in (("bold", self.best), ("underlined", self.underlined)):
-                if within is not None:
-                    marks[mark] = _is_best(text, within)
-            drawn.append(cell(text, title, **marks) if marks else text.alias(title))
-        shown = rows.select(*of_row, *drawn)
+        shown = rows.select(
+            *(_written(name, self.table).alias(name) for name in self.keys),
+            *(pl.col(name).cast(pl.String) for name in names[len(self.keys) :]),
+            *([] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]),
+            *(self._cell(title, template) for title, template in {**self.cells, **self.beside}.items()),
+        )
         if self.wide is None:
             return shown
-        one_each = shown.unique(names, keep="first", maintain_order=True)
-        values, columns, taken = shown[_WIDE].unique(maintain_order=True), [], [*names, *self.beside]
-        for title in self.cells:
-            of_title = pivoted(shown, _WIDE, names, title).drop(names)
-            titles = pl.Series([title.replace("{}", value) for value in values], dtype=pl.String)
-            of_title.columns = apart(titles, taken).to_list()
-            columns.append(of_title.get_columns())
-            taken += of_title.columns
-        in_turn = [column for of_value in zip(*columns, strict=True) for column in of_value]
-        return one_each.select(names).with_columns(in_turn).with_columns(one_each.select(*self.beside))
+        wide, taken = shown.unique(names, keep="first", maintain_order=True), [*names, *self.beside]
+        wide = wide.select(taken)
+        for value in shown[_WIDE].unique(maintain_order=True):
+            titles = {title: free(title.replace("{}", value), taken) for title in self.cells}
+            taken += titles.values()
+            part = shown.filter(pl.col(_WIDE) == value).select(names, **{own: title for title, own in titles.items()})
+            wide = wide.join(part, on=names, how="left", maintain_order="left", nulls_equal=True)
+        return wide.select(pl.exclude(list(self.beside)), *self.beside)
+
+    def _cell(self, title: str, template: str) -> pl.Expr:
+        """The cells of a column: texts, or with marks."""
+        first, *small = _SMALL.split(template)
+        text, marks = text_of(first, self.table), dict[str, pl.Expr]()
+        if small:
+            parts = [text_of(part, self.table, absent=None) for part in small]
+            marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
+        if self.raised:
+            marks["raised"] = pl.col(self.raised).fill_null("")
+        for mark, within in (("bold", self.best), ("underlined", self.underlined)):
+            if within is not None:
+                marks[mark] = _is_best(text, within)
+        return cell(text, title, **marks) if marks else text.alias(title)
 
 
 class Layout(NamedTuple):
@@ -223,8 +221,7 @@ def _written(name: str, table: Table | None, kind: str = "") -> pl.Expr:
 
 
 def _decimals(value: pl.Expr, digits: int) -> pl.Expr:
-    text = pl.format("{}", value.round(digits)).str.replace(r"\.(\d+)$", f".${{1}}{'0' * digits}")
-    return text.str.replace(rf"(\.\d{{{digits}}})\d*$", "$1").str.replace(r"^-(0\.0*)$", "$1")
+    return value.round(digits).cast(pl.Decimal(38, digits), strict=False).cast(pl.String)
 
 
 def _score(name: str) -> pl.Expr:
@@ -263,12 +260,11 @@ def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
 
 
-def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:
+def pivoted(rows: pl.DataFrame, on: str, index: str, values: str) -> pl.DataFrame:
     """A long table made wide: a column per value of `on`, in the order in which the values first occur."""
-    keys = {index} if isinstance(index, str) else set(index)
-    rows = rows.with_columns(apart(rows[on], keys))
-    columns = rows[on].unique(maintain_order=True).to_list()
-    return rows.pivot(on=on, on_columns=columns, index=index, values=values, maintain_order=True)
+    names = {name: free(name, [index]) for name in rows[on].unique(maintain_order=True)}
+    rows = rows.with_columns(pl.col(on).replace(names))
+    return rows.pivot(on=on, on_columns=[*names.values()], index=index, values=values, maintain_order=True)
 
 
 def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
@@ -278,15 +274,11 @@ def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     return rows.with_columns(named)
 
 
-def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
-    """Names of columns to add beside these; a run with the name of one of these gets invisible spaces at the end."""
-    taken_names, renamed = {*columns, *names}, {}
-    for name in columns:
-        other = f"{name} "
-        while other in taken_names:
-            other += " "
-        renamed[name] = other
-    return names.replace(renamed)
+def free(name: str, taken: Collection[str]) -> str:
+    """A name for a column beside these; a run with the name of one of these gets invisible spaces at the end."""
+    while name in taken:
+        name += " "
+    return name
 
 
 def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:
