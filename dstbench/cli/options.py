@@ -9,6 +9,7 @@ import re
 from functools import partial
 from importlib import import_module
 from inspect import Parameter, getdoc, signature
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_origin
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 #: What signature and docstring do not say of an option: `flags`, its `type`, what NAME=VALUE `names` with an example,
 #: whether each name may be given only `once`, how to `parse` what is given, and further keywords of Typer.
 Detail: TypeAlias = "Mapping[str, Any]"
-#: What an option is for: an argument of the command's function, of its `run`, of `open_runs`, and so on.
-Role: TypeAlias = Literal["function", "own", "runs", "reading", "shared", "convention"]
+#: What an option is for: an argument of the command's function, of its `run`, of its layout, and so on.
+Role: TypeAlias = Literal["function", "own", "shown", "runs", "reading", "shared", "convention"]
 
 _TYPES: Final[dict[str, Any]] = {
     **vars(dstbench.typing),
@@ -54,14 +55,14 @@ class Option(NamedTuple):
 def load(path: str) -> Any:
     """What is at ``module:name``, in this package."""
     module, _, name = path.partition(":")
-    return getattr(import_module(f"dstbench.{module}"), name)
+    return attrgetter(name)(import_module(f"dstbench.{module}"))
 
 
 def options_of(
-    path: str, role: Role, details: Mapping[str, Detail], names: Collection[str] = (), without: Collection[str] = ()
-) -> list[Option]:
-    """The options of the parameters of the function (or the fields of the dataclass) at ``module:name``."""
-    function = load(path)
+    function: Callable[..., Any], role: Role, details: Mapping[str, Detail], names: Collection[str] = (),
+    without: Collection[str] = (),
+) -> list[Option]:  # fmt: skip
+    """The options of the parameters of a function, or of the fields of a dataclass."""
     meanings = meanings_in(getdoc(function) or "")
     return [
         option(name, role, str(one.annotation).removesuffix(" | None"), one.default, details,

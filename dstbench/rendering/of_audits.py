@@ -38,7 +38,12 @@ _SHOWN: Final = 20  # how many refused values are shown
 
 
 def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
-    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
+    """How evenly values are distributed, the most frequent ones per slot, and what training has of the others.
+
+    Args:
+        top: Number of values per slot that text and figures show.
+        sort: Slots by name, the least even values first, or the most frequent slot first.
+    """
     countings, splits = (bias.slots[name].unique(maintain_order=True).to_list() for name in ("counting", "split"))
     if not countings:
         return Layout([], ["no state has a slot"])
@@ -82,7 +87,11 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
 
 
 def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
-    """The differences between two versions, by domain and slot, and the `top` most frequent changes."""
+    """The differences between two versions, by domain and slot, and the most frequent changes.
+
+    Args:
+        top: Number of changes that text shows.
+    """
     versions, changes = differences.versions, differences.changes
     before, after = versions.select("before", "after").row(0)
     sizes = pl.concat(
@@ -214,7 +223,11 @@ def memorisation(memorisation: audits.Memorisation) -> Layout:
 
 
 def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> Layout:
-    """Gold values that contradict the database or were never said, by slot and the first `top` of each kind."""
+    """Gold values that contradict the database or were never said, by slot and the first of each kind.
+
+    Args:
+        top: Number of values of each kind that text shows.
+    """
     slots, values = contradictions.slots, contradictions.values
     doubtful = slots.filter((pl.col("contradicting").fill_null(0) > 0) | (pl.col("unsaid") > 0))
     compared = {"checked": "{checked}", "differ": "{contradicting}", "% differ": "{rate_contradicting}"}

@@ -83,6 +83,13 @@ def scores(
                   [*below, *signatures], signatures=signatures)  # fmt: skip
 
 
+def pairs(frames: Mapping[str, pl.DataFrame]) -> Layout:
+    """Pairs of values, in text in quotes, so that a space at the end can be seen."""
+    rows = frames["pairs"].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
+    quoted = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
+    return Layout([View("", quoted)], label="pairs", paper=[View("", rows, caption="Pairs.")])
+
+
 def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
     """The title of each run's group, in the order of the groups."""
     from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
@@ -134,7 +141,11 @@ def named(rows: pl.DataFrame) -> str:
 
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
-    """Scores with intervals, of runs and of models, and a table of differences per metric."""
+    """Scores with intervals, of runs and of models, and a table of differences per metric.
+
+    Args:
+        pairs: Show the differences of pairs only: in LaTeX, a table of their own.
+    """
     from dstbench.analysis.compare import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
 
     design, differences, models = leaderboard.design.row(0, named=True), leaderboard.differences, leaderboard.models

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
 from importlib import import_module
@@ -28,8 +28,6 @@ _LONGEST_LINE: Final = 100_000
 
 def render(result: Any, form: TableFormat, **options: Any) -> str:
     """A result, a dataclass of frames or a frame by its name, in a format; in CSV, `table` names the frame."""
-    if isinstance(result, pl.DataFrame):
-        result = {"sweep": result}  # the only command that shows a frame alone
     if form == "json":
         return json_text(as_rows(result), allow_nan=False)
     if form == "csv" and isinstance(result, dict):
@@ -55,7 +53,7 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
 LAYOUTS: Final = {
     name: module
     for module, names in {
-        "of_runs": ("scores", "sweep", "checks", "Leaderboard", "Changes", "Reconciliation"),
+        "of_runs": ("scores", "pairs", "sweep", "checks", "Leaderboard", "Changes", "Reconciliation"),
         "of_analyses": ("Diagnosis", "Traits", "Correlations", "MetricComparison", "Sensitivity"),
         "of_dialogues": ("Walkthrough", "Worst"),
         "of_audits": ("Bias", "Differences", "VersionScores", "Replacement", "Memorisation", "Contradictions",
@@ -65,15 +63,22 @@ LAYOUTS: Final = {
 }  # fmt: skip
 
 
+def layout_function(name: str) -> Callable[..., Layout] | None:
+    """The function that lays out a result of this class, or a frame of this name; None: it is shown as it is."""
+    if name not in LAYOUTS:
+        return None
+    module = import_module(f"dstbench.rendering.{LAYOUTS[name]}")  # when it is needed
+    layout: Callable[..., Layout] = getattr(module, re.sub(r"\B[A-Z]", r"_\g<0>", name).lower())
+    return layout
+
+
 def layout_of(result: Any, **options: Any) -> Layout:
     """How a result is shown; a frame of a name without a layout as it is."""
     name = next(iter(result)) if isinstance(result, dict) else type(result).__name__
-    if name not in LAYOUTS:
-        shown = result[name].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
-        return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
-    module = import_module(f"dstbench.rendering.{LAYOUTS[name]}")  # when it is needed
-    layout: Layout = getattr(module, re.sub(r"\B[A-Z]", r"_\g<0>", name).lower())(result, **options)
-    return layout
+    if layout := layout_function(name):
+        return layout(result, **options)
+    shown = result[name].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
+    return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
 
 
 def as_rows(value: Any) -> Any:
