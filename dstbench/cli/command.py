@@ -240,13 +240,10 @@ class Call:
         names: Mapping[str, str] = load("runs.open:short_names")([name for name, _ in parts])
         return names
 
-    def for_people(self, result: Any) -> Any:
-        """A result for its format: with short names where people read it."""
-        return self.with_short_names(result) if self.shared.form in ("text", "md", "latex") else result
-
-    def with_short_names(self, result: Any) -> Any:
-        """A result in which files' runs have the names that people read: without what all have in common."""
-        return load("rendering.short_names:renamed")(result, self._short_names) if self._short_names else result
+    def named(self, result: Any, form: str | None = None) -> Any:
+        """A result for a format: where people read it, files' runs have names without what all have in common."""
+        is_read = (form or self.shared.form) not in ("json", "csv")
+        return load("rendering.short_names:renamed")(result, self._short_names) if is_read else result
 
     def compute(self) -> Any:
         """What the function `Command.of` returns."""
@@ -258,7 +255,7 @@ class Call:
 
     def shown(self, result: Any, **options: Any) -> Result:
         """A result as text and charts; both may depend on options, the text more."""
-        result = self.for_people({self.command.name: result} if hasattr(result, "columns") else result)
+        result = self.named({self.command.name: result} if hasattr(result, "columns") else result)
         return Result(
             load("rendering.tables:render")(result, self.shared.form, **options), self.drawn(result, **options)
         )
@@ -321,7 +318,7 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
                 stack.enter_context(laid_out_for(screen))
             call = Call(command, options, given, shared)
             result = command.run(call, **call.own) if command.run else call.usual()
-            notes.rename = call.for_people
+            notes.rename = call.named
         notes.tell("before")
         if result.text is not None:
             text = result.text if label is None else load("rendering.latex:relabelled")(result.text, label)
@@ -336,22 +333,26 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             raise typer.Exit(result.code)
 
 
+def _items(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a command line gives, each with the name of its option."""
+    for name, value in given.items():
+        yield from ((name, item) for item in (value if isinstance(value, (list, tuple)) else [value]))
+
+
 def _refuse_other_encodings(given: Mapping[str, Any]) -> None:
     """Refuse texts that are not UTF-8, which no table could hold; paths may be anything."""
-    for name, value in given.items():
-        for item in value if isinstance(value, (list, tuple)) else [value]:
-            text = item.partition("=")[0] if name in _NAMED_FILES and isinstance(item, str) else item
-            if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
-                raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
+    for name, item in _items(given):
+        text = item.partition("=")[0] if name in _NAMED_FILES and isinstance(item, str) else item
+        if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
+            raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
 
 
 def _files_read(given: Mapping[str, Any]) -> Iterator[Path]:
     """The files that a command line names to be read."""
-    for name, value in given.items():
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, Path) and name not in (*_OUTPUTS, *_FOLDERS):
-                yield Path(as_path(item))
-            elif isinstance(item, str) and name in _NAMED_FILES:
-                yield Path(item.partition("=")[2])
-            elif isinstance(item, str) and name in _FILES:
-                yield from (Path(part.strip()) for part in item.split(",") if part.endswith((".py", ".toml")))
+    for name, item in _items(given):
+        if isinstance(item, Path) and name not in (*_OUTPUTS, *_FOLDERS):
+            yield Path(as_path(item))
+        elif isinstance(item, str) and name in _NAMED_FILES:
+            yield Path(item.partition("=")[2])
+        elif isinstance(item, str) and name in _FILES:
+            yield from (Path(part.strip()) for part in item.split(",") if part.endswith((".py", ".toml")))

@@ -63,7 +63,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
         of_run = pl.col("run").replace_strict(numbers, return_dtype=pl.Float64)
         rows = rows.with_columns(of_run.alias(number)).sort(number, maintain_order=True)
     if not group:  # which finds runs by their whole names
-        rows, gold = call.for_people([rows, gold])
+        rows, gold = call.named([rows, gold])
     drawn = call.drawn(rows, "rendering.charts.runs:along_charts" if along else "", along=number)
     text = render({"scores": rows}, call.shared.form, groups=group, gold=gold, along=number or None)
     return Result(text, drawn)
@@ -132,7 +132,7 @@ def check(call: Call, *, strict: bool = False) -> Result:
     Args:
         strict: Exit with 1 if a check fails, for scripts.
     """
-    rows = call.for_people(call.compute())
+    rows = call.named(call.compute())
     failed = load("analysis.findings:failed")(rows)
     shown = rows if call.shared.form in ("text", "md", "latex") else rows.drop("short", "n", "jga")
     return call.shown({"checks": shown})._replace(summary=failed, code=int(bool(strict and failed)))
@@ -285,14 +285,14 @@ def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper:
     if paper:
         if form or output.suffix or str(output) == "-":
             raise UsageError("--paper writes several files", hint="-o paper, a folder, without --format")
-        page = call.with_short_names(call.compute())
+        page = call.named(call.compute(), "latex")
         return Result(written=[*call.drawn(page), *write_files(page.to_paper(output.name), output)])
     form = form or promised(output, ReportFormat) or "html"
     ending = "tex" if form == "latex" else form
     if output.suffix not in ("", f".{ending}"):
         hint = f"-o {output.stem}.{ending}, or another --format"
         raise UsageError(f"{output}: the report's format is {form}", hint=hint)
-    page = call.compute() if form == "json" else call.with_short_names(call.compute())
+    page = call.named(call.compute(), form)
     text: str = getattr(page, {"md": "to_markdown"}.get(form, f"to_{form}"))()
     return Result(text, [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _KEPT: Final = "\t\n"  # white space that is not escaped; page.js keeps the same characters
 _INTERVAL: Final = re.compile(r"(\S+) \((\S+) to (\S+)\)")
+# What stays on one line: a number with its unit, p with its sign and number.
+_WHOLE: Final = re.compile(r"\bp (?:=|&lt;) [\d.]+|\d[\d.,]* %")
 # The width of a drawn interval, and what is left empty at its ends.
 _WIDE: Final = 60
 _EDGE: Final = 3
@@ -69,8 +71,15 @@ def _environment() -> Environment:
     )  # fmt: skip
     for function in (_marks_of, _parts_of, _scales_of):
         environment.globals[function.__name__[1:]] = function
-    environment.filters["is_numeric"] = is_numeric
+    environment.filters |= {"is_numeric": is_numeric, "unbroken": _unbroken}
     return environment
+
+
+def _unbroken(text: str) -> Markup:
+    """A sentence as HTML in which no line ends within a number and its unit."""
+    from markupsafe import escape
+
+    return markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', str(escape(visible(text, _KEPT)))))
 
 
 def _marks_of(badges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
