@@ -243,7 +243,7 @@ class Call:
     def named(self, result: Any, form: str | None = None) -> Any:
         """A result for a format: where people read it, files' runs have names without what all have in common."""
         is_read = (form or self.shared.form) not in ("json", "csv")
-        return load("rendering.short_names:renamed")(result, self._short_names) if is_read else result
+        return load("rendering.tables:renamed")(result, self._short_names) if is_read else result
 
     def compute(self) -> Any:
         """What the function `Command.of` returns."""
