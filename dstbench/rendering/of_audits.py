@@ -15,7 +15,7 @@ from dstbench.metrics.registry import name_of
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import Layout, OwnLines, View, filled, lines, plain
+from dstbench.rendering.views import Layout, OwnLines, View, lines, plain
 from dstbench.schema import audit
 from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
@@ -80,7 +80,7 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
     least = View("Least even slots", uneven, audit.BIAS, keys, {**even, **what}).head(_LEAST_EVEN)
     first = [least] if (top, sort) == (_TOP, _SORT) else []  # else the tables of which they are about
     return Layout(
-        filled(views), lines((no_train, several and overlap.is_empty())),
+        views, lines((no_train, several and overlap.is_empty())),
         [*least_even(uneven), *seen_in_training(bias.overlap)], "bias", (), None, first, notes,
         rest="all slots, ways of counting, the most frequent values",
     )  # fmt: skip
@@ -123,7 +123,7 @@ def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
              ["slot", "before", "after", "kind"], plain("turns", "dialogues")).head(top),
     ]  # fmt: skip
     notes = ["shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"]
-    views = filled(views) if changes.height else views[:1]
+    views = views if changes.height else views[:1]
     return Layout(views, notes, (), "diff", views[:2][-1:], ["shares in percent"])
 
 
@@ -186,7 +186,7 @@ def replacement(replacement: audits.Replacement, *, kept: bool = False) -> Layou
     views = [
         View("Replaced by slot: dialogues, distinct values before and after, states of turns", by_slot.sort("slot"),
              None, ["slot"], plain(dialogues="dialogue", values="value", new="new", states="states")),
-        *filled([view._replace(rows=view.rows.head(_SHOWN)) for view in refused]),
+        *(view._replace(rows=view.rows.head(_SHOWN)) for view in refused),
     ]  # fmt: skip
     notes = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     if more := sum(max(0, view.rows.height - _SHOWN) for view in refused):
@@ -219,7 +219,7 @@ def memorisation(memorisation: audits.Memorisation) -> Layout:
              [*run, "slot", "kind", "value"], where),
     ]  # fmt: skip
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
-    return Layout(filled(views), notes, (), "memorisation", signatures=signatures)
+    return Layout(views, notes, (), "memorisation", signatures=signatures)
 
 
 def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> Layout:
@@ -249,7 +249,7 @@ def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> L
         View("Values that nobody has said", values.filter(kind="unsaid"), audit.DOUBTFUL, ["slot"],
              plain("value", *where)).head(top),
     ]  # fmt: skip
-    return Layout(filled(views), notes, (), "contradictions")
+    return Layout(views, notes, (), "contradictions")
 
 
 def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Layout:
@@ -272,7 +272,7 @@ def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Lay
     of_slots = View(OwnLines(legend), rates, audit.RATES, ["slot"], cells)
     if not s["missing"]:
         nothing = f"no annotation is missing in {number_of(s['dialogues'], 'dialogue')}"
-        return Layout(filled([of_slots]), [nothing], (), "inconsistency")
+        return Layout([of_slots], [nothing], (), "inconsistency")
     where = " and ".join(
         f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"
         for name in ("dialogues", "turns")
@@ -327,7 +327,7 @@ def review(review: audits.Review) -> Layout:
     ends = {"low": "{low}", "high": "{high}"}
     of = " and ".join(f"{n:,} {group}" for group, n in review.dialogues.select("group", "of").iter_rows())
     complete = pl.col("complete") / pl.col("dialogues")
-    views = filled([
+    views = [
         View(f"Estimated for the whole dataset ({of} dialogues)", review.measures, audit.REVIEW,
              ["unit", "measure"], {"% estimate": "{value}", **ends, "% in sample": "{in_sample}"}),
         View("In the sample: additions", review.additions.with_columns(pl.col("slot").fill_null("all")),
@@ -337,7 +337,7 @@ def review(review: audits.Review) -> Layout:
              audit.REVIEWED_DIALOGUES, ["group"],
              {**plain("dialogues", "right", "wrong"), "% right": "{share}", "complete": "{complete}",
               "% complete": "{complete_share:share}"}),
-    ])  # fmt: skip
+    ]  # fmt: skip
     unsaid = _without_recall(review.measures, "`missed` is filled in for no dialogue")
     notes = [
         "low, high: 95 % intervals", "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021",

@@ -21,7 +21,6 @@ from dstbench.rendering.views import (
     Layout,
     OwnLines,
     View,
-    filled,
     lines,
     pivoted,
     plain,
@@ -210,7 +209,7 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         caption=f"Differences in {named(differences)} between {noun}s{over}, with {level} intervals{star}.",
         cells={title: text for title, text in compared.cells.items() if title != "detectable"},
     )
-    pairs_alone, shown = pairs and differences.height > 0, filled([*([] if pairs else views), compared])
+    pairs_alone, shown = pairs and differences.height > 0, [*([] if pairs else views), compared]
     first = standings._replace(title=f"Scores and {level} intervals")
     if of_models:
         first = first._replace(title=f"Models: mean ± standard deviation over runs, and {level} intervals of the mean",
@@ -358,9 +357,9 @@ def changes(changes: Changes) -> Layout:
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read them: the same command with --read",
     ]
-    first = filled([totals, groups[0].head(6), dialogues])
+    first = [totals, groups[0].head(6), dialogues]
     rest = f"values by {', '.join([*titles][1:])}"
-    return Layout(filled([totals, *groups, dialogues]), notes, sentences.what_changed(changes), "diff", first=first,
+    return Layout([totals, *groups, dialogues], notes, sentences.what_changed(changes), "diff", first=first,
                   rest=rest)  # fmt: skip
 
 
@@ -384,7 +383,7 @@ def reconciliation(result: Reconciliation) -> Layout:
     sets_tried = result.tried.filter(pl.col("size") > 0).select("size", "sets").iter_rows()
     tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
     notes = lines((f"tried: {tried}", tried), "scores in %")
-    return Layout(filled(views), notes, sentences.way_to_published(result), "reconcile")
+    return Layout(views, notes, sentences.way_to_published(result), "reconcile")
 
 
 # --- single dialogues, turn by turn -----------------------------------------------------------------------------------
@@ -407,7 +406,7 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
         ("the utterances are not known: --context FILE names their file", walkthrough.said.is_empty()),
     )
     signatures = signature_lines(walkthrough.signatures) if len(dialogues) == 1 else []
-    return Layout(views, notes, (), "show", filled(views), signatures=signatures)
+    return Layout(views, notes, (), "show", [view for view in views if view.rows.height], signatures=signatures)
 
 
 def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:

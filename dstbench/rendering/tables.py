@@ -37,8 +37,8 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
         named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in _printed(result).items()]
         return csv_text(pl.concat(named, how="diagonal_relaxed"))
     layout = layout_of(result, **options)
-    if form == "latex" and layout.views:
-        return latex_page(layout.for_paper)
+    if form == "latex" and (papers := layout.for_paper):
+        return latex_page(papers)
     if form == "text" and not screen().everything:
         layout = layout.in_short(signature=screen().signature)
     mark = "### " if form == "md" else ""

@@ -69,7 +69,9 @@ class View(NamedTuple):
         )
 
     def parts(self) -> Iterator[tuple[str, pl.DataFrame, Styles]]:
-        """Titles and tables of texts, and the styles of their cells."""
+        """Titles and tables of texts, and the styles of their cells; of declared columns without rows, nothing."""
+        if self.cells and self.rows.is_empty():
+            return
         table = self.marked()
         if self.split is None:
             yield self.title, *_flat(table, self.styles)
@@ -172,17 +174,13 @@ class Layout(NamedTuple):
     def for_paper(self) -> list[PaperTable]:
         """The tables that a paper prints."""
         notes = self.below if self.paper_notes is None else self.paper_notes
-        return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.views[:1]]
+        views = self.paper or [view for view in self.views if view.rows.height][:1]
+        return [view.paper(f"tab:{self.label}", notes) for view in views]
 
 
 def plain(*names: str, **renamed: str) -> dict[str, str]:
     """Cells with the columns as they are; ``title="column"`` renames one."""
     return {title: f"{{{name}}}" for title, name in {**dict(zip(names, names, strict=True)), **renamed}.items()}
-
-
-def filled(views: list[View]) -> list[View]:
-    """The views that have rows."""
-    return [view for view in views if view.rows.height]
 
 
 def lines(*texts: str | tuple[str, object]) -> list[str]:
