@@ -196,7 +196,7 @@ def _unit(rows: pl.DataFrame) -> str:
 
 def _standings(title: str, scores: pl.DataFrame, name: str, differences: pl.DataFrame, **block: Any) -> Block:
     """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric."""
-    runs = best_first(scores, scores["metric"][0]).select(name).with_row_index("no.", offset=1)
+    runs = best_first(scores, name).select(pl.col(name).unique(maintain_order=True)).with_row_index("no.", offset=1)
     interval = (
         pl.when(pl.col("low").is_not_null()).then(text_of(" ({low:score} to {high:score})")).otherwise(pl.lit(""))
     )

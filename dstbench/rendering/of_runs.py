@@ -60,10 +60,10 @@ def scores(
         exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
         order = pl.col("metric").cast(pl.Enum([name for one in metrics for name in (one, f"{one} {EXACT}")]))
         shown = pl.concat([rows, exact]).sort(order, maintain_order=True)
-    if of_runs and not along:  # in the order of the groups, those of a group by the first metric, the highest first
+    if of_runs and not along:  # in the order of the groups, those of a group by the first metric
         group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
         order = pl.col("group").cast(pl.Enum(list(dict.fromkeys(titles.values()))))
-        shown = by_first_metric(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
+        shown = best_first(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
     if "slot" in by:
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
     view = View(
@@ -119,19 +119,12 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
     return titles
 
 
-def by_first_metric(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
-    """Rows of scores by the first metric, the highest first."""
+def best_first(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
+    """Rows of scores by the first metric, the best first: the highest, or the fewest errors; undefined ones last."""
     if rows.is_empty():
         return rows
-    first = pl.col("value").filter(pl.col("metric") == rows["metric"][0]).first().over(of)
-    return rows.sort(first, descending=True, nulls_last=True, maintain_order=True)
-
-
-def best_first(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """The rows of a metric, the best first: the highest, or the lowest of a metric of errors; undefined ones last."""
-    of_metric = rows.filter(metric=metric)
-    merit = sign(of_metric).fill_null(1) * pl.col("value")
-    return of_metric.sort(merit, descending=True, nulls_last=True, maintain_order=True)
+    merit = (sign(rows).fill_null(1) * pl.col("value")).filter(pl.col("metric") == rows["metric"][0]).first().over(of)
+    return rows.sort(merit, descending=True, nulls_last=True, maintain_order=True)
 
 
 def sizes_of(rows: pl.DataFrame, between: str = ", ") -> str:
@@ -188,10 +181,10 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     )
     value, interval = {"{}": "{value}"}, {f"{level} of {{}}": "{low} to {high}"}
     views = [
-        View(f"Scores and {level} intervals", by_first_metric(leaderboard.scores), schema.STANDINGS, ["run"],
+        View(f"Scores and {level} intervals", best_first(leaderboard.scores), schema.STANDINGS, ["run"],
              {**value, **interval}, "metric", best=["metric"]),
         View(f"Models: mean and standard deviation over n runs, and {level} intervals of the mean",
-             by_first_metric(models, "model").with_columns(n="runs"), schema.MODELS, ["model", "n"],
+             best_first(models, "model").with_columns(n="runs"), schema.MODELS, ["model", "n"],
              {**value, "sd of {}": "{sd}", **interval}, "metric"),
     ]  # fmt: skip
     noun = "model" if of_models else "run"
@@ -230,7 +223,7 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
 
 def _standings(leaderboard: Leaderboard, design: Design, noun: str, over: str) -> View:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than."""
-    rows = by_first_metric(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
+    rows = best_first(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
     runs = rows["run"].unique(maintain_order=True)
     several = "" if len(runs) <= len(ascii_lowercase) else ","  # numbers, which need something between them
     letters = [str(n + 1) for n in range(len(runs))] if several else list(ascii_lowercase[: len(runs)])
