@@ -86,7 +86,8 @@ def _table(title: str, rows: pl.DataFrame, *view: Any, chart: Chart | None = Non
 def chapters_of(page: Report) -> list[Chapter]:
     """Its parts, without the dialogues, which come before the conventions."""
     charts, metric = page.charts, name_of(page.sweep["metric"].item(0))
-    runs, *of_papers, classes, timing, domains, slots, timing_by_slot = layout_of(page.diagnosis).sections
+    diagnosed = [next(view.parts())[:2] for view in layout_of(page.diagnosis).views]
+    runs, *of_papers, classes, timing, domains, slots, timing_by_slot = diagnosed
     heat_maps = [_figure(charts[key], folded=key != "domains") for key in ("domains", "slots") if key in charts]
     profiles = f"{metric} under each profile, {_unit(page.sweep)}"
     return [chapter for chapter in (
@@ -96,8 +97,8 @@ def chapters_of(page: Report) -> list[Chapter]:
             "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only "
             "turns with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction "
             "is right.",
-            [*heat_maps, Block(f"Scores by domain, {_unit(page.by_domain)}", _wide(page.by_domain)),
-             Block(f"Scores by slot, {_unit(page.by_slot)}", _wide(page.by_slot))],
+            [*heat_maps, *_wide(f"Scores by domain, {_unit(page.by_domain)}", page.by_domain),
+             *_wide(f"Scores by slot, {_unit(page.by_slot)}", page.by_slot)],
             signature_lines(pl.concat([page.by_domain, page.by_slot], how="diagonal")),
         ),
         Chapter(
@@ -173,7 +174,7 @@ def _papers(page: Report, diagnosed: Sections, charts: Charts) -> Chapter:
     title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
     blocks = [
         *(Block(*section, charts[key]) for key, section in figures),
-        Block("Scores by turn, run by run", _wide(page.by_turn), charts["scores_by_turn"]),
+        *_wide("Scores by turn, run by run", page.by_turn, charts["scores_by_turn"]),
         _table(title, page.correlations.matrix, schema.CORRELATIONS, ["run", "first", "second"], plain("r", "n"),
                chart=charts["correlations"]),
         *(Block(f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)", table, of_traits[trait])
@@ -220,10 +221,9 @@ def _spans(places: list[int]) -> str:
     return ", ".join(spans) or UNDEFINED
 
 
-def _wide(scores: pl.DataFrame) -> pl.DataFrame:
-    """Scores with a column per metric."""
-    ((_, table),) = layout_of({"scores": scores}).sections
-    return table
+def _wide(title: str, scores: pl.DataFrame, chart: Chart | None = None) -> list[Block]:
+    """Scores with a column per metric, if there are any."""
+    return [Block(title, table, chart) for _, table in layout_of({"scores": scores}).sections]
 
 
 def render_markdown(page: Report) -> str:

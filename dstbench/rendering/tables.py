@@ -43,7 +43,7 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
         layout = layout.in_short(signature=screen().signature)
     mark = "### " if form == "md" else ""
     parts = [escape_lines(layout.findings, form)] if layout.findings else []
-    for title, table, styles in (part for view in layout.views for part in view.parts()):
+    for title, table, styles in (part for view in layout.shown for part in view.parts()):
         drawn = [draw(table, form, styles)] if table.height or not title else []
         parts.append("\n".join([*([f"{mark}{escape_lines([title], form)}"] if title else []), *drawn]))
     text = "\n".join([*parts, *([escape_lines(below, form)] if (below := layout.below) else [])])

@@ -69,9 +69,7 @@ class View(NamedTuple):
         )
 
     def parts(self) -> Iterator[tuple[str, pl.DataFrame, Styles]]:
-        """Titles and tables of texts, and the styles of their cells; of declared columns without rows, nothing."""
-        if self.cells and self.rows.is_empty():
-            return
+        """Titles and tables of texts, and the styles of their cells."""
         table = self.marked()
         if self.split is None:
             yield self.title, *_flat(table, self.styles)
@@ -166,16 +164,20 @@ class Layout(NamedTuple):
         return self._replace(views=self.first or self.views, notes=notes, about=(), signatures=())
 
     @property
+    def shown(self) -> list[View]:
+        """Its views, without those that have no rows."""
+        return [view for view in self.views if view.rows.height or not view.cells]
+
+    @property
     def sections(self) -> list[tuple[str, pl.DataFrame]]:
         """Titles and tables of texts."""
-        return [(title, table) for view in self.views for title, table, _ in view.parts()]
+        return [(title, table) for view in self.shown for title, table, _ in view.parts()]
 
     @property
     def for_paper(self) -> list[PaperTable]:
         """The tables that a paper prints."""
         notes = self.below if self.paper_notes is None else self.paper_notes
-        views = self.paper or [view for view in self.views if view.rows.height][:1]
-        return [view.paper(f"tab:{self.label}", notes) for view in views]
+        return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.shown[:1]]
 
 
 def plain(*names: str, **renamed: str) -> dict[str, str]:
