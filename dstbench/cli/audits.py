@@ -12,7 +12,7 @@ from dstbench.typing import Preset, TableFormat
 
 _DATASET: Final = {"metavar": "DATA", "help": "The dataset: a file or folder with states and utterances."}
 
-COMMANDS += [
+COMMANDS.extend([
     Command(
         "audit bias train.tsv test.tsv --slot train-destination --top 13",
         "Measure entity bias. Shows how unevenly values are distributed, and which test values training has.",
@@ -60,7 +60,7 @@ COMMANDS += [
             },
         },
     ),
-]  # fmt: skip
+])  # fmt: skip
 
 
 @command(

@@ -69,7 +69,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     return Result(text, drawn)
 
 
-COMMANDS += [
+COMMANDS.extend([
     Command(
         "compare a.json b.json c.json --baseline a -m jga,gca",
         "Test which runs are better than others over the same gold. "
@@ -99,7 +99,7 @@ COMMANDS += [
             "most": {"min": 1, "max": 4},
         },
     ),
-]  # fmt: skip
+])  # fmt: skip
 
 
 @command(
@@ -162,7 +162,7 @@ def signature(call: Call, texts: list[str], *, everything: bool = False) -> Resu
     return Result("".join(f"{plain_text(line)}\n" for line in lines))
 
 
-COMMANDS += [
+COMMANDS.extend([
     Command(
         "diagnose predictions.json --charts figures",
         "Find out where runs fail. "
@@ -185,7 +185,7 @@ COMMANDS += [
             },
         },
     ),
-]  # fmt: skip
+])  # fmt: skip
 
 
 @command(
@@ -239,7 +239,7 @@ def query(call: Call) -> Result:
     return Result(load("rendering.tables:render_answer")(call.compute(), call.shared.form))
 
 
-COMMANDS += [
+COMMANDS.extend([
     Command(
         "compare-metrics t5_0.1.json t5_0.5.json t5_1.0.json --along share",
         "Find out which metric to trust: compare metrics over the same runs. "
@@ -259,7 +259,7 @@ COMMANDS += [
         of="analysis.sensitivity:sensitivity", charts="rendering.charts.runs:sensitivity_charts",
         details={"data": {"metavar": "RUN", "help": "A prediction file or long table (.parquet), or gold alone."}},
     ),
-]  # fmt: skip
+])  # fmt: skip
 
 
 @command(

@@ -22,7 +22,6 @@ from dstbench.rendering.views import (
     OwnLines,
     View,
     lines,
-    pivoted,
     plain,
     sign,
     text_of,
@@ -313,7 +312,7 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
     if rows["run"].n_unique() < 2:
         view = View("", rows.select(pl.all().cast(pl.String)), styles=_coloured(rows, "status"), caption="Checks.")
         return Layout([view], label="checks")
-    outcomes = pivoted(rows, "run", "check", "status").fill_null(UNDEFINED)
+    outcomes = View("", rows, None, ["check"], {"{}": "{status}"}, "run").marked()
     in_short, doubtful = sentences.checks_in_short(checked)
     views = [View("Outcomes", outcomes, styles=_coloured(outcomes, *outcomes.columns[1:]))]
     first = View("", doubtful.select("check", "status", "runs", "found"), styles=_coloured(doubtful, "status"))
@@ -416,13 +415,12 @@ def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
     slots, changes = slots.with_columns(letter), changes.with_columns(letter)
     turns = pl.concat([changes["turn"], said["turn"]]).unique().sort().to_list()
 
-    whole = scores.filter(pl.col("turn").is_null()).with_columns(value=text_of("{value:score}"))
-    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum().cast(pl.String))
-    total = total.rename({kind: f"{kind} changes" for kind in _CHANGES})
-    overview = pivoted(whole, "metric", "run", "value").join(total, on="run", how="left", maintain_order="left")
+    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
+    whole = scores.filter(pl.col("turn").is_null()).join(total, on="run", maintain_order="left")
     if len(names) > 1:
-        overview = overview.with_columns(pl.format("{}: {}", "run", pl.Series(names)))
-    views = [View(f"{changes['dialogue'][0]}: {number_of(len(turns), 'turn')}", overview)]
+        whole = whole.with_columns(pl.format("{}: {}", "run", pl.col("run").replace_strict(letters, names)))
+    title, changed = f"{dialogue}: {number_of(len(turns), 'turn')}", {f"{of} changes": f"{{{of}}}" for of in _CHANGES}
+    views = [View(title, whole, None, ["run"], {"{}": "{value:score}"}, "metric", changed)]
     for turn in turns:
         spoken = said.filter(turn=turn).select("system", "user").rows(named=True)
         heads = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]

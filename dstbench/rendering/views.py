@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -116,9 +116,14 @@ class View(NamedTuple):
         wide, taken = shown.unique(names, keep="first", maintain_order=True), [*names, *self.beside]
         wide = wide.select(taken)
         for value in shown[_WIDE].unique(maintain_order=True):
-            titles = {title: free(title.replace("{}", value), taken) for title in self.cells}
-            taken += titles.values()
-            part = shown.filter(pl.col(_WIDE) == value).select(names, **{own: title for title, own in titles.items()})
+            own = {}
+            for title in self.cells:  # a run with the name of another column gets invisible spaces at the end
+                name = title.replace("{}", value)
+                while name in taken:
+                    name += " "
+                own[name] = title
+                taken.append(name)
+            part = shown.filter(pl.col(_WIDE) == value).select(names, **own)
             wide = wide.join(part, on=names, how="left", maintain_order="left", nulls_equal=True)
         return wide.select(pl.exclude(list(self.beside)), *self.beside)
 
@@ -260,25 +265,11 @@ def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
 
 
-def pivoted(rows: pl.DataFrame, on: str, index: str, values: str) -> pl.DataFrame:
-    """A long table made wide: a column per value of `on`, in the order in which the values first occur."""
-    names = {name: free(name, [index]) for name in rows[on].unique(maintain_order=True)}
-    rows = rows.with_columns(pl.col(on).replace(names))
-    return rows.pivot(on=on, on_columns=[*names.values()], index=index, values=values, maintain_order=True)
-
-
 def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Rows whose columns of metrics and traits (default: `metric`) have the names of papers in place of notations."""
     names = {text: name_of(text) for column in columns or ("metric",) for text in rows[column].unique()}
     named = pl.col(columns or ("metric",)).replace_strict(names, default=None, return_dtype=pl.String)
     return rows.with_columns(named)
-
-
-def free(name: str, taken: Collection[str]) -> str:
-    """A name for a column beside these; a run with the name of one of these gets invisible spaces at the end."""
-    while name in taken:
-        name += " "
-    return name
 
 
 def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:
