@@ -143,8 +143,11 @@ def version_scores(scored: audits.VersionScores) -> Layout:
     )
     several = ": mean ± standard deviation over runs" if scored.models["runs"].max() != 1 else ""
     exact = {"{} exact": "{exact} ±{exact_sd}"} if with_exact else {}
+    metrics = scored.models["metric"].unique(maintain_order=True)
+    of = f"{name_of(metrics[0])} on" if len(metrics) == 1 else "Scores on"
     scores = View(f"{{}}{several}", models, _VERSIONS, ["model", "runs"], {"{}": "{value} ±{sd}", **exact},
-                  "version", split="metric")  # fmt: skip
+                  "version", split="metric", caption=f"{of} versions of the dataset{several}.",
+                  heads={"model": "model", "runs": "runs"})  # fmt: skip
     errors = {"{}": "{error_turns} ±{sd}", "% of {}": "{share}"}
     title = "{}: turns in which a slot is wrong, and their share"
     slots = scored.slots.sort("slot", maintain_order=True).sort(
@@ -159,10 +162,7 @@ def version_scores(scored: audits.VersionScores) -> Layout:
         sizes = ", ".join(f"{version} {n:,}" for version, n in turns.iter_rows())
         units += f"; turns of these dialogues, which versions divide differently: {sizes}"
     signatures = signature_lines(scored.runs.with_columns(run=pl.format("{} on {}", "run", "version")))
-    metrics = scored.models["metric"].unique(maintain_order=True)
-    of = f"{name_of(metrics[0])} on" if len(metrics) == 1 else "Scores on"
-    paper = scores._replace(caption=f"{of} versions of the dataset{several}.", heads={"model": "model", "runs": "runs"})
-    return Layout([scores, wrong], [units], (), "versions", [paper], signatures=signatures)
+    return Layout([scores, wrong], [units], (), "versions", signatures=signatures)
 
 
 _VERSIONS: Final = Table(**{**audit.VERSION_MODELS.columns, "runs": text("")})
@@ -338,18 +338,14 @@ def review(review: audits.Review) -> Layout:
              {**plain("dialogues", "right", "wrong"), "% right": "{share}", "complete": "{complete}",
               "% complete": "{complete_share:share}"}),
     ]  # fmt: skip
-    unsaid = _without_recall(review.measures, "`missed` is filled in for no dialogue")
+    unsaid = lines(("recall and f1 are undefined: `missed` is filled in for no dialogue",
+                    review.measures["missed"].has_nulls()))  # fmt: skip
     notes = [
         "low, high: 95 % intervals", "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021",
         "changed: right if all additions are; unchanged: right if no annotation is missing",
         "complete: right, and no annotation is missing",
     ]  # fmt: skip
     return Layout(views, [*unsaid, *notes], (), "review", (), [*notes[:2], *unsaid])
-
-
-def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
-    """A line that says why there is no recall, if answers are missing."""
-    return [f"recall and f1 are undefined: {why}"] if measures["missed"].has_nulls() else []
 
 
 def agreement(agreement: audits.Agreement) -> Layout:
@@ -362,11 +358,12 @@ def agreement(agreement: audits.Agreement) -> Layout:
              plain("value", "low", "high", "right", "wrong", "missed")),
         View("Agreement of the readers", agreed, audit.AGREEMENT, ["question"], cells),
     ]  # fmt: skip
-    notes = [
+    notes = lines(
         "measures in percent, with 95 % intervals, estimated for the whole dataset from "
         f"{number_of(agreement.measures['dialogues'].item(0), 'dialogue')}",
-        *_without_recall(agreement.measures, "no dialogue has `missed` of all readers"),
+        ("recall and f1 are undefined: no dialogue has `missed` of all readers",
+         agreement.measures["missed"].has_nulls()),
         "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
         "intervals of kappa: 95 %, by a bootstrap over dialogues",
-    ]
+    )  # fmt: skip
     return Layout(views, notes, (), "agreement", views)
