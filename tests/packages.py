@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from dstbench.cli.help import topics
+from dstbench.cli.commands import topics
 
 #: Name of each file in the topic to its text: those of three packages, each in a folder.
 FILES: dict[str, str] = dict(

@@ -18,7 +18,7 @@ import pytest
 
 import dstbench
 from dstbench.cli.app import app
-from dstbench.cli.help import topics
+from dstbench.cli.commands import topics
 from dstbench.conventions.profiles import PROFILES
 from dstbench.metrics import REGISTRY
 from dstbench.readers import FORMATS

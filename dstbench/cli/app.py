@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from dstbench.cli.command import is_path
-from dstbench.cli.commands import COMMANDS
+from dstbench.cli import audits, commands  # noqa: F401 (they make the commands)
+from dstbench.cli.command import COMMANDS, is_path
 
 
 class _Commands(TyperGroup):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from filecmp import cmp
 from functools import cached_property
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, getdoc, signature
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
@@ -101,16 +101,14 @@ def promised(output: Path | None, formats: Any) -> Any:
 class Command:
     """A command: the function of which it shows the result, and how.
 
-    The options are the keyword arguments of `of` (``profile`` and ``**reading`` stand for many) and those of `run`;
-    their help is what the docstrings say. `details` has what a signature cannot say.
+    The options are the keyword arguments of `of` (``profile`` and ``**reading`` stand for many), and those of `run` or
+    of the layout; their help is what the docstrings say. `details` has what a signature cannot say.
     """
 
-    name: str  # those of the group ``audit`` begin with it
+    example: str  # without ``dstbench``; it begins with the name of the command
     help: str
-    example: str  # without ``dstbench``
     of: str = ""  # the function that computes, as ``module:name``
-    run: str = "cli.command:usual"  # runs the command, and its keyword arguments are options, too
-    show: str = "rendering.tables:render"  # makes a text of the result and the format
+    run: Callable[..., Result] | None = None  # does what the command does; None: it shows what `of` returns
     charts: str = ""  # makes charts of the result, if there are any
     choices: Sequence[str] = tuple(CHOSEN)  # the choices of a convention that are options; others would change nothing
     profile: str = "verbatim"  # the default one
@@ -118,25 +116,35 @@ class Command:
     table: Literal["file", "shown", ""] = "file"  # a table that -o can write to a file, or that is only shown; or none
     details: Mapping[str, Detail] = field(default_factory=dict)  # of options, where they differ from other commands'
 
+    @property
+    def name(self) -> str:
+        """Its name; those of the group ``audit`` begin with it."""
+        words = self.example.split()
+        return " ".join(words[: 2 if words[0] == "audit" else 1])
+
     def options(self) -> list[Option]:
         """Its options, in the order of its help."""
-        names = signature(load(self.of)).parameters if self.of else {}
+        of = load(self.of) if self.of else None
+        names = signature(of).parameters if of else {}
         has_runs, reads = {"data", "reading"} <= names.keys(), "reading" in names or self.reads
         shown_only = {"chosen": {"flags": ["--format"], "help": "Output format of the table; default: text."}}
         details = {**(shown_only if self.table == "shown" else {}), **self.details}
 
         def shared(*names: str) -> list[Option]:
-            return options_of("cli.command:Shared", "shared", details, names)
+            return options_of(Shared, "shared", details, names)
 
         hidden = ["profile", *(["data"] if has_runs else [])]
-        options = options_of(self.of, "function", details, without=hidden) if self.of else []
-        options += options_of(self.run, "own", details, without=["call"])
+        options = options_of(of, "function", details, without=hidden) if of else []
+        if self.run:
+            options += options_of(self.run, "own", details, without=["call"])
+        elif layout := load("rendering.tables:layout_function")(str(signature(of).return_annotation)):  # type: ignore[arg-type]
+            options += [one for one in options_of(layout, "shown", details) if one.default is not Parameter.empty]
         options += shared("charts", "figures", "figure_format", "width") if self.charts else []
         if has_runs:
             default = names["data"].default
             options.append(option("runs", "runs", "list[Path]", default, details, is_positional=True))
         if reads:
-            read = options_of("runs.open:open_runs", "reading", details, without=["data"])
+            read = options_of(load("runs.open:open_runs"), "reading", details, without=["data"])
             read = [one._replace(default=None) for one in read if has_runs or one.name != "names"]
             options += sorted(read, key=lambda one: one.name == "names")
         options += shared("engine", "address") if has_runs else []
@@ -163,6 +171,20 @@ class Command:
         app.command(name, short_help=sentence, epilog=f"Example: dstbench {self.example}")(run)
 
 
+#: All commands, in the order in which ``--help`` lists them.
+COMMANDS: Final = list[Command]()
+
+
+def command(example: str, **more: Any) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Make a command of a function; its help is the docstring's, before ``Args``."""
+
+    def add(run: Callable[..., Result]) -> Callable[..., Result]:
+        COMMANDS.append(Command(example, (getdoc(run) or "").partition("\n\nArgs:")[0], run=run, **more))
+        return run
+
+    return add
+
+
 def _may_run(name: str) -> bool:
     """Whether this process may run a command, or complete its words; one not started as ``dstbench`` may run any."""
     main = getattr(sys.modules["__main__"], "__spec__", None)
@@ -185,7 +207,8 @@ class Call:
             value = one.parse(given[one.name])
             is_output = one.role == "own" and one.name in _OUTPUTS
             of_role.setdefault(one.role, {})[one.name] = value if is_output else _text(value)
-        self.command, self.shared, self.own = command, shared, of_role.get("own", {})
+        self.command, self.shared = command, shared
+        self.own, self._of_layout = of_role.get("own", {}), of_role.get("shown", {})
         self._convention = of_role.get("convention", {})
         self.reading = of_role.get("reading", {})
         self.arguments = {name: value for name, value in of_role.get("function", {}).items() if value is not None}
@@ -217,25 +240,27 @@ class Call:
         names: Mapping[str, str] = load("runs.open:short_names")([name for name, _ in parts])
         return names
 
-    def for_people(self, result: Any) -> Any:
-        """A result for its format: with short names where people read it, but those that a query asks for."""
-        is_read = self.shared.form in ("text", "md", "latex") and self.command.name != "query"
-        return self.with_short_names(result) if is_read else result
-
-    def with_short_names(self, result: Any) -> Any:
-        """A result in which files' runs have the names that people read: without what all have in common."""
-        return load("rendering.short_names:renamed")(result, self._short_names) if self._short_names else result
+    def named(self, result: Any, form: str | None = None) -> Any:
+        """A result for a format: where people read it, files' runs have names without what all have in common."""
+        is_read = (form or self.shared.form) not in ("json", "csv")
+        return load("rendering.tables:renamed")(result, self._short_names) if is_read else result
 
     def compute(self) -> Any:
         """What the function `Command.of` returns."""
         return load(self.command.of)(**self.arguments)
 
-    def shown(self, result: Any, *drawn: Any, **shown: Any) -> Result:
-        """A result as text and charts; both may depend on further options."""
-        result, *drawn = self.for_people([result, *drawn])
-        return Result(load(self.command.show)(result, self.shared.form, **shown), self.drawn(result, *drawn))
+    def usual(self) -> Result:
+        """What the function `Command.of` returns, as text and charts."""
+        return self.shown(self.compute(), **self._of_layout)
 
-    def drawn(self, *results: Any, charts: str = "") -> list[Path]:
+    def shown(self, result: Any, **options: Any) -> Result:
+        """A result as text and charts; both may depend on options, the text more."""
+        result = self.named({self.command.name: result} if hasattr(result, "columns") else result)
+        return Result(
+            load("rendering.tables:render")(result, self.shared.form, **options), self.drawn(result, **options)
+        )
+
+    def drawn(self, result: Any, charts: str = "", **options: Any) -> list[Path]:
         """Write the charts of a result (by another function than the command's, if `charts` names it); their files."""
         shared, charts = self.shared, charts or self.command.charts
         if not charts or (shared.charts is None and shared.figures is None):
@@ -243,7 +268,9 @@ class Call:
         from dstbench.io.escape import json_text
         from dstbench.rendering.charts.draw import draw_figure, specification
 
-        made, written, form = load(charts)(*results), [], shared.figure_format
+        make, written, form = load(charts), list[Path](), shared.figure_format
+        (result,) = result.values() if isinstance(result, dict) else [result]
+        made = make(result, **{name: options[name] for name in signature(make).parameters if name in options})
         if shared.charts is not None:
             specs = {name: json_text(specification(chart), allow_nan=False) for name, chart in made.items()}
             written += write_files({f"{name}.vl.json": spec.encode() for name, spec in specs.items()}, shared.charts)
@@ -251,11 +278,6 @@ class Call:
             drawn = {f"{name}.{form}": draw_figure(chart, form, shared.width) for name, chart in made.items()}
             written += write_files(drawn, shared.figures)
         return written
-
-
-def usual(call: Call) -> Result:
-    """A command that shows what its function returns."""
-    return call.shown(call.compute())
 
 
 def _text(value: Any) -> Any:
@@ -295,8 +317,8 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
                 screen = screen._replace(everything=shared.everything, signature=shared.signature)
                 stack.enter_context(laid_out_for(screen))
             call = Call(command, options, given, shared)
-            result: Result = load(command.run)(call, **call.own)
-            notes.rename = call.for_people
+            result = command.run(call, **call.own) if command.run else call.usual()
+            notes.rename = call.named
         notes.tell("before")
         if result.text is not None:
             text = result.text if label is None else load("rendering.latex:relabelled")(result.text, label)
@@ -311,22 +333,26 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             raise typer.Exit(result.code)
 
 
+def _items(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a command line gives, each with the name of its option."""
+    for name, value in given.items():
+        yield from ((name, item) for item in (value if isinstance(value, (list, tuple)) else [value]))
+
+
 def _refuse_other_encodings(given: Mapping[str, Any]) -> None:
     """Refuse texts that are not UTF-8, which no table could hold; paths may be anything."""
-    for name, value in given.items():
-        for item in value if isinstance(value, (list, tuple)) else [value]:
-            text = item.partition("=")[0] if name in _NAMED_FILES and isinstance(item, str) else item
-            if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
-                raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
+    for name, item in _items(given):
+        text = item.partition("=")[0] if name in _NAMED_FILES and isinstance(item, str) else item
+        if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
+            raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
 
 
 def _files_read(given: Mapping[str, Any]) -> Iterator[Path]:
     """The files that a command line names to be read."""
-    for name, value in given.items():
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, Path) and name not in (*_OUTPUTS, *_FOLDERS):
-                yield Path(as_path(item))
-            elif isinstance(item, str) and name in _NAMED_FILES:
-                yield Path(item.partition("=")[2])
-            elif isinstance(item, str) and name in _FILES:
-                yield from (Path(part.strip()) for part in item.split(",") if part.endswith((".py", ".toml")))
+    for name, item in _items(given):
+        if isinstance(item, Path) and name not in (*_OUTPUTS, *_FOLDERS):
+            yield Path(as_path(item))
+        elif isinstance(item, str) and name in _NAMED_FILES:
+            yield Path(item.partition("=")[2])
+        elif isinstance(item, str) and name in _FILES:
+            yield from (Path(part.strip()) for part in item.split(",") if part.endswith((".py", ".toml")))

@@ -27,49 +27,42 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Each list, and the option that takes the names in it.
-_OPTIONS: Final[dict[Listing, str]] = {
-    "formats": "--from", "gold": "--gold", "matchers": "--match", "metrics": "-m", "profiles": "--profile",
-    "slots": "--slots", "steps": "--gold-steps, --pred-steps",
+#: Each list: the option that takes the names in it, and its rows.
+_LISTS: Final[dict[Listing, tuple[str, Callable[[], Iterable[Mapping[str, Any]]]]]] = {
+    "formats": ("--from", lambda: _with_plugins(FORMATS, readers.PLUGINS, lambda form: {
+        "holds": " and ".join(form.holds), "written_by": form.title, "example": form.example,
+    })),
+    "gold": ("--gold", lambda: [
+        {name: getattr(one, name) for name in ("name", "dialogues", "turns", "slots", "fingerprint")}
+        for one in gold_sets()
+    ]),
+    "matchers": ("--match", lambda: [
+        {"name": n, "default": str(Matcher.parse(n)), "meaning": one.meaning} for n, one in MATCHERS.items()
+    ]),
+    "metrics": ("-m", lambda: _with_plugins(REGISTRY, registry.PLUGINS, lambda metric: {
+        "parameters": " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric)),
+        "title": metric.title, "source": metric.source,
+    })),
+    "profiles": ("--profile", lambda: _with_plugins(conventions.PROFILES, conventions.PLUGINS, _of_profile)),
+    "slots": ("--slots", lambda: [
+        {"name": n, "slots": len(s), "members": ", ".join(sorted(s))} for n, s in SLOT_SETS.items()
+    ]),
+    "steps": ("--gold-steps, --pred-steps", lambda: [{"name": n, "meaning": s.meaning} for n, s in STEPS.items()]),
 }  # fmt: skip
 
 
 def listings() -> pl.DataFrame:
     """What can be listed: (name, number: how many, option: the one that takes them, such_as: the first few)."""
-    names = {what: listing(what)["name"] for what in _OPTIONS}
+    names = {what: listing(what)["name"] for what in _LISTS}
     return pl.DataFrame(
-        {"name": what, "number": len(named), "option": _OPTIONS[what], "such_as": f"{', '.join(named.head(3))}, …"}
+        {"name": what, "number": len(named), "option": _LISTS[what][0], "such_as": f"{', '.join(named.head(3))}, …"}
         for what, named in names.items()
     )
 
 
 def listing(what: Listing) -> pl.DataFrame:
     """What can be named of a kind: (name, and what there is to say of it; with plugins also from)."""
-    rows: Iterable[Mapping[str, Any]]
-    match what:
-        case "formats":
-            rows = _with_plugins(FORMATS, readers.PLUGINS, lambda form: {
-                "holds": " and ".join(form.holds), "written_by": form.title, "example": form.example,
-            })  # fmt: skip
-        case "gold":
-            columns = ("name", "dialogues", "turns", "slots", "fingerprint")
-            rows = ({name: getattr(one, name) for name in columns} for one in gold_sets())
-        case "matchers":
-            rows = (
-                {"name": n, "default": str(Matcher.parse(n)), "meaning": one.meaning} for n, one in MATCHERS.items()
-            )
-        case "metrics":
-            rows = _with_plugins(REGISTRY, registry.PLUGINS, lambda metric: {
-                "parameters": " ".join(f"{f.name}={f.metadata.get('shown', f.default)}" for f in fields(metric)),
-                "title": metric.title, "source": metric.source,
-            })  # fmt: skip
-        case "profiles":
-            rows = _with_plugins(conventions.PROFILES, conventions.PLUGINS, _of_profile)
-        case "slots":
-            rows = ({"name": n, "slots": len(s), "members": ", ".join(sorted(s))} for n, s in SLOT_SETS.items())
-        case "steps":
-            rows = ({"name": name, "meaning": step.meaning} for name, step in STEPS.items())
-    return pl.DataFrame(rows)
+    return pl.DataFrame(_LISTS[what][1]())
 
 
 def expressions() -> pl.DataFrame:

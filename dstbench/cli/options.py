@@ -9,6 +9,7 @@ import re
 from functools import partial
 from importlib import import_module
 from inspect import Parameter, getdoc, signature
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_origin
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 #: What signature and docstring do not say of an option: `flags`, its `type`, what NAME=VALUE `names` with an example,
 #: whether each name may be given only `once`, how to `parse` what is given, and further keywords of Typer.
 Detail: TypeAlias = "Mapping[str, Any]"
-#: What an option is for: an argument of the command's function, of its `run`, of `open_runs`, and so on.
-Role: TypeAlias = Literal["function", "own", "runs", "reading", "shared", "convention"]
+#: What an option is for: an argument of the command's function, of its `run`, of its layout, and so on.
+Role: TypeAlias = Literal["function", "own", "shown", "runs", "reading", "shared", "convention"]
 
 _TYPES: Final[dict[str, Any]] = {
     **vars(dstbench.typing),
@@ -54,14 +55,14 @@ class Option(NamedTuple):
 def load(path: str) -> Any:
     """What is at ``module:name``, in this package."""
     module, _, name = path.partition(":")
-    return getattr(import_module(f"dstbench.{module}"), name)
+    return attrgetter(name)(import_module(f"dstbench.{module}"))
 
 
 def options_of(
-    path: str, role: Role, details: Mapping[str, Detail], names: Collection[str] = (), without: Collection[str] = ()
-) -> list[Option]:
-    """The options of the parameters of the function (or the fields of the dataclass) at ``module:name``."""
-    function = load(path)
+    function: Callable[..., Any], role: Role, details: Mapping[str, Detail], names: Collection[str] = (),
+    without: Collection[str] = (),
+) -> list[Option]:  # fmt: skip
+    """The options of the parameters of a function, or of the fields of a dataclass."""
     meanings = meanings_in(getdoc(function) or "")
     return [
         option(name, role, str(one.annotation).removesuffix(" | None"), one.default, details,
@@ -136,17 +137,6 @@ def listed_names(given: list[str] | None, number: int) -> list[str] | None:
     return [name.strip() for text in given for name in text.split(",")]
 
 
-def _completed(registry: str, built_in: str, *more: str) -> Callable[[str], list[str]]:
-    """Completion for a shell: the names that begin with the word, or with its part after the last comma."""
-
-    def complete(incomplete: str) -> list[str]:
-        done, comma, last = incomplete.rpartition(",")
-        names = [*load(f"{registry}:{built_in}"), *load(f"{registry}:PLUGINS").names(), *more]
-        return [f"{done}{comma}{name}" for name in names if name.startswith(last)]
-
-    return complete
-
-
 def _step(given: int | None) -> int | None:
     if given is not None and given < 1:
         raise UsageError(f"--turn-step {given} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
@@ -162,7 +152,6 @@ DETAILS: Final[dict[str, Detail]] = {
     "gold": {"help": "File or folder with the gold states, if RUN does not hold them."},
     "format": {
         "flags": ["--from"], "metavar": "FORMAT", "help": "Format of the files; default: found by content.",
-        "autocompletion": _completed("readers.registry", "FORMATS"),
     },
     "names": {
         "flags": ["--name"], "type": list[str],
@@ -187,7 +176,6 @@ DETAILS: Final[dict[str, Detail]] = {
     "metrics": {
         "flags": ["-m", "--metrics"], "type": list[str],
         "help": "Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`.",
-        "autocompletion": _completed("metrics.registry", "REGISTRY", "all"),
     },
     "models": {
         "flags": ["--model"], "names": ("model and its runs", "t5=t5_seed1,t5_seed2"), "metavar": "NAME=RUNS",
@@ -233,8 +221,7 @@ TURNS_AND_VALUES: Final = tuple(name for name in CHOSEN if name not in ("wrong_c
 def convention_options(default: str, offered: Collection[str]) -> list[Option]:
     """``--profile``, and an option for each of the choices `offered` that can replace the profile's."""
     words = "Convention by which values are compared and counted: one of `ls profiles`, or a file (.toml)."
-    completion = {"profile": {"autocompletion": _completed("conventions.profiles", "PROFILES"), "help": words}}
-    options = [option("profile", "convention", "str", default, completion)]
+    options = [option("profile", "convention", "str", default, {}, meaning=words)]
     for name, choice in CHOSEN.items():
         if name in offered:
             kind: Any = Path if file_type(choice) else choice.type if get_origin(choice.type) is Literal else str

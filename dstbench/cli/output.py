@@ -117,25 +117,23 @@ def reporting(notes: Notes | None = None) -> Iterator[None]:
     def note(message: Warning | str, *_: object, **__: object) -> None:
         kept.add(message if isinstance(message, DstbenchWarning) else DstbenchWarning(str(message), when="now"))
 
-    failed: DstbenchError | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("always", DstbenchWarning)
         warnings.showwarning = note
         try:
             yield
-        except DstbenchError as error:
-            failed = error
-        except MemoryError:
-            hint = "convert the files to a long table, one by one"
-            failed = DstbenchError("there is not enough memory for this", hint=hint)
+        except (DstbenchError, MemoryError) as error:
+            if isinstance(error, MemoryError):
+                hint = "convert the files to a long table, one by one"
+                error = DstbenchError("there is not enough memory for this", hint=hint)
+            kept.tell()
+            _tell("error", error)
+            raise typer.Exit(2 if isinstance(error, UsageError) else 1) from None
         except BaseException:  # interrupted
             kept.tell()
             raise
-    if failed is not None or notes is None:
+    if notes is None:
         kept.tell()
-    if failed is not None:
-        _tell("error", failed)
-        raise typer.Exit(2 if isinstance(failed, UsageError) else 1) from None
 
 
 class Progress(logging.Handler):
@@ -151,7 +149,7 @@ class Progress(logging.Handler):
         self._timer.daemon = True  # the process may end meanwhile
 
     def __enter__(self) -> None:
-        Progress.current, self._level_before = self, self._log.level
+        Progress.current = self
         self._log.addHandler(self)
         self._log.setLevel(logging.INFO)
         self._timer.start()
@@ -159,7 +157,6 @@ class Progress(logging.Handler):
     def __exit__(self, *_: object) -> None:
         Progress.current = None
         self._log.removeHandler(self)
-        self._log.setLevel(self._level_before)
         self._timer.cancel()
         self._doing = ""
         self.print("")

@@ -10,9 +10,8 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 
@@ -20,14 +19,15 @@ from dstbench._version import __version__
 from dstbench.analysis.check import GOLD, badges
 from dstbench.analysis.correlate import POOLED
 from dstbench.analysis.rankings import spread_of
-from dstbench.errors import number_of
+from dstbench.errors import number_of, percent
 from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.html import json_text, markup, rendered
 from dstbench.rendering.latex import PaperTable, latex_page
-from dstbench.rendering.of_runs import beaten, best_first, sizes_of
+from dstbench.rendering.of_runs import beaten, best_first, sizes_of, units_of
 from dstbench.rendering.tables import draw, escape_lines, layout_of, signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import IS_COUNT, OwnLines, pivoted, text_of, with_names
+from dstbench.rendering.views import IS_COUNT, OwnLines, View, plain, text_of, with_names
+from dstbench.schema import analysis as schema
 from dstbench.signature import parse
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ _WORDS: Final = {
 
 
 class Block(NamedTuple):
-    """A figure, a table of texts, or a figure with the table of its numbers; perhaps with warnings beside runs."""
+    """A figure, a table of texts, or both; perhaps with warnings beside runs and drawn intervals."""
 
     title: str
     table: pl.DataFrame | None = None
@@ -77,58 +77,70 @@ class Chapter(NamedTuple):
     below: Sequence[str] = ()
 
 
+def _table(title: str, rows: pl.DataFrame, *view: Any, chart: Chart | None = None, **block: Any) -> Block:
+    """The block of a `View`."""
+    ((_, table, _),) = View("", rows, *view).parts()
+    return Block(title, table, chart, **block)
+
+
 def chapters_of(page: Report) -> list[Chapter]:
     """Its parts, without the dialogues, which come before the conventions."""
-    charts, diagnosed = page.charts, layout_of(page.diagnosis).sections
+    charts, metric = page.charts, name_of(page.sweep["metric"].item(0))
+    diagnosed = [next(view.parts())[:2] for view in layout_of(page.diagnosis).views]
     runs, *of_papers, classes, timing, domains, slots, timing_by_slot = diagnosed
-    figures = [Block(charts[key].title, chart=charts[key], folded=key != "domains") for key in ("domains", "slots")
-               if key in charts]  # fmt: skip
-    slot_scores = Chapter(
-        "slots", "Domains and slots",
-        "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only turns "
-        "with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction is right.",
-        [*figures, Block(f"Scores by domain, {_unit(page.by_domain)}", _wide(page.by_domain)),
-         Block(f"Scores by slot, {_unit(page.by_slot)}", _wide(page.by_slot))],
-        signature_lines(pl.concat([page.by_domain, page.by_slot], how="diagonal")),
-    )  # fmt: skip
-    errors = Chapter(
-        "errors", "Errors",
-        "Each slot that gold or the prediction has in a turn is in one class; an error counts in each turn it lasts.",
-        [Block("Kinds of errors", chart=charts["errors"], folded=False), Block(*timing, charts["timing"]),
-         *(Block(*section) for section in (runs, classes, domains, slots, timing_by_slot))],
-    )  # fmt: skip
-    metric = name_of(page.sweep["metric"].item(0))
-    swept = pivoted(page.sweep.with_columns(value=text_of("{value:score}")), "run", "profile", "value")
-    conventions = Chapter(
-        "conventions", "Conventions",
-        f"{metric} of the same predictions, counted as different papers and repositories do.",
-        [Block("Conventions", chart=charts["conventions"], folded=False),
-         Block(f"{metric} under each profile, {_unit(page.sweep)}", swept.fill_null(UNDEFINED))],
-    )  # fmt: skip
-    chapters = (_scores(page, charts), slot_scores, errors, conventions, _metrics(page, charts),
-                _papers(page, of_papers, charts))  # fmt: skip
-    return [chapter for chapter in chapters if chapter.blocks]
+    heat_maps = [_figure(charts[key], folded=key != "domains") for key in ("domains", "slots") if key in charts]
+    profiles = f"{metric} under each profile, {_unit(page.sweep)}"
+    return [chapter for chapter in (
+        _scores(page, charts),
+        Chapter(
+            "slots", "Domains and slots",
+            "The stronger the colour, the lower the score. By domain: states are restricted to the domain, and only "
+            "turns with a gold slot of it count. By slot: all turns count, and a slot in neither gold nor prediction "
+            "is right.",
+            [*heat_maps, *_wide(f"Scores by domain, {_unit(page.by_domain)}", page.by_domain),
+             *_wide(f"Scores by slot, {_unit(page.by_slot)}", page.by_slot)],
+            signature_lines(pl.concat([page.by_domain, page.by_slot], how="diagonal")),
+        ),
+        Chapter(
+            "errors", "Errors",
+            "Each slot that gold or prediction has in a turn is in one class; an error counts in each turn it lasts.",
+            [_figure(charts["errors"], folded=False), Block(*timing, charts["timing"]),
+             *(Block(*section) for section in (runs, classes, domains, slots, timing_by_slot))],
+        ),
+        Chapter(
+            "conventions", "Conventions",
+            f"{metric} of the same predictions, counted as different papers and repositories do.",
+            [_figure(charts["conventions"], folded=False),
+             _table(profiles, page.sweep, schema.SWEEP, ["profile"], {"{}": "{value}"}, "run")],
+        ),
+        _metrics(page, charts), _papers(page, of_papers, charts),
+    ) if chapter.blocks]  # fmt: skip
+
+
+def _figure(chart: Chart, *, folded: bool = True) -> Block:
+    """A chart without a table."""
+    return Block(chart.title, chart=chart, folded=folded)
 
 
 def _scores(page: Report, charts: Charts) -> Chapter:
     """Scores with intervals, and which runs are significantly better than which others."""
     board, pairs = page.leaderboard, layout_of(page.leaderboard, pairs=True)
-    of_metrics = dict(board.differences.group_by("metric", maintain_order=True))
     first, of_models = board.scores["metric"][0], board.models.height > 0
     differences = board.differences.filter(metric=first)
-    lead = f"{_unit(board.scores).capitalize()}, with {100 * board.design['level'].item(0):g} % intervals."
+    lead = f"{_unit(board.scores).capitalize()}, with {percent(board.design['level'].item())} intervals."
     if differences.height and sign_of(first):
         noun = "models" if of_models else "runs"
         lead += f" Beats significantly: the numbers of {noun}, in {name_of(first)}."
-    standings = _standings(board.scores, "run", differences.clear() if of_models else differences)
-    blocks = [Block("Scores", standings, folded=False, badged=True, paper=layout_of(board).for_paper[0])]
+    paper = layout_of(board).for_paper[0]
+    of_runs = differences.clear() if of_models else differences
+    blocks = [_standings("Scores", board.scores, "run", of_runs, paper=paper)]
     if of_models:
-        means = _standings(board.models, "model", differences)
-        blocks.append(Block("Models: means over their runs", means, folded=False))
-    blocks.append(Block("Scores and intervals", chart=charts["scores"]))
-    of_pairs = (chart for key, chart in charts.items() if key.startswith("differences"))
-    for (metric,), (_, table), chart in zip(of_metrics, pairs.sections, of_pairs, strict=True):
-        blocks.append(Block(f"Differences in {name_of(str(metric))}", table, chart))
+        blocks.append(_standings("Models: means over their runs", board.models, "model", differences))
+    blocks.append(_figure(charts["scores"]))
+    of_pairs = [chart for key, chart in charts.items() if key.startswith("differences")]
+    metrics = board.differences["metric"].unique(maintain_order=True)
+    blocks += [Block(f"Differences in {name_of(metric)}", table, chart)
+               for metric, (_, table), chart in zip(metrics, pairs.sections, of_pairs, strict=True)]  # fmt: skip
     return Chapter("scores", "Scores", lead, blocks, pairs.below)
 
 
@@ -138,15 +150,14 @@ def _metrics(page: Report, charts: Charts) -> Chapter:
     if page.costs is not None:
         costs = layout_of(page.costs)
         lead += ["What one error costs under each metric, by when it happens.", *(f"{it}." for it in costs.findings)]
-        blocks = [Block("What one error costs", chart=charts["sensitivity"], folded=False),
-                  *(Block(*section) for section in costs.sections)]  # fmt: skip
+        blocks = [_figure(charts["sensitivity"], folded=False), *(Block(*section) for section in costs.sections)]
         below = costs.below
     if "spread" in charts:
         lead.append("How far each metric spreads the runs (Kim et al. 2022, Fig 4).")
         spread = spread_of(page.leaderboard.scores.filter(~IS_COUNT).drop_nulls("value"))
-        shown = (text_of(f"{{{name}:share}}").alias(name) for name in ("mean", "sd", "lowest", "highest", "range"))
-        title = "Spread of the runs, in percent"
-        blocks.append(Block(title, spread.select("metric", *shown), charts["spread"], folded=False))
+        cells = plain("mean", "sd", "lowest", "highest", "range")
+        blocks.append(_table("Spread of the runs, in percent", spread, schema.SPREAD, ["metric"], cells,
+                             chart=charts["spread"], folded=False))  # fmt: skip
     return Chapter("metrics", "Metrics", " ".join(lead), blocks, below)
 
 
@@ -154,64 +165,65 @@ def _papers(page: Report, diagnosed: Sections, charts: Charts) -> Chapter:
     """The figures of Kim et al. 2022 and Aksu & Chen 2024 for these runs, folded."""
     from dstbench.rendering.charts.runs import trait_charts  # Altair: only where something is drawn
 
-    of_bins, matrix = page.traits.bins, page.correlations.matrix
+    of_bins = page.traits.bins
     contrasted = of_bins["metric"].unique(maintain_order=True).to_list()[:2]  # FGA and GCA, as in the paper
     of_traits = trait_charts(replace(page.traits, bins=of_bins.filter(pl.col("metric").is_in(contrasted))))
-    keys = ("first_failures", "gold_slots", "by_turn", "by_length")
-    blocks = [Block(*section, charts[key]) for key, section in zip(keys, diagnosed, strict=True)]
-    blocks.append(Block("Scores by turn, run by run", _wide(page.by_turn), charts["scores_by_turn"]))
-    pairs = matrix.select("run", "first", "second", text_of("{r:r}").alias("r"), pl.col("n").cast(pl.String))
-    title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
-    blocks.append(Block(title, pairs, charts["correlations"]))
     traits, sections = of_bins["trait"].unique(maintain_order=True).to_list(), layout_of(page.traits).sections
-    for trait, (title, table) in zip(traits, sections, strict=False):
-        figure = f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)"
-        blocks.append(Block(figure, table, of_traits[trait]))
-    if "traits" in of_traits:
-        blocks.append(Block("Mean scores by both traits (Aksu & Chen 2024, Fig 1c)", chart=of_traits["traits"]))
-    is_single = page.traits.correlations["run"].n_unique() == 1
-    blocks += [Block(title, table) for title, table in sections[len(traits) :]
-               if is_single or title.startswith((f"{POOLED}:", "Differences"))]  # fmt: skip
+    is_single, both = page.traits.correlations["run"].n_unique() == 1, of_traits.get("traits")
+    figures = zip(("first_failures", "gold_slots", "by_turn", "by_length"), diagnosed, strict=True)
+    title = "Correlations of metrics over turns (Kim et al. 2022, Figs 3 and A1); for intervals, see dstbench correlate"
+    blocks = [
+        *(Block(*section, charts[key]) for key, section in figures),
+        *_wide("Scores by turn, run by run", page.by_turn, charts["scores_by_turn"]),
+        _table(title, page.correlations.matrix, schema.CORRELATIONS, ["run", "first", "second"], plain("r", "n"),
+               chart=charts["correlations"]),
+        *(Block(f"{title.replace(trait, name_of(trait).lower())} (Aksu & Chen 2024, Fig 1)", table, of_traits[trait])
+          for trait, (title, table) in zip(traits, sections, strict=False)),
+        *([Block("Mean scores by both traits (Aksu & Chen 2024, Fig 1c)", chart=both)] if both else []),
+        *(Block(title, table) for title, table in sections[len(traits) :]
+          if is_single or title.startswith((f"{POOLED}:", "Differences"))),
+    ]  # fmt: skip
     signatures = pl.concat([page.correlations.signatures, page.traits.signatures], how="diagonal")
     lead = "The figures of Kim et al. 2022 and of Aksu & Chen 2024 for these runs."
-    below = signature_lines(signatures.unique(maintain_order=True))
-    return Chapter("papers", "Figures of the papers", lead, blocks, below)
+    return Chapter(
+        "papers", "Figures of the papers", lead, blocks, signature_lines(signatures.unique(maintain_order=True))
+    )
 
 
 def _unit(rows: pl.DataFrame) -> str:
     """The unit of scores, in words."""
-    units = {*rows["unit"]}
-    return "as counts" if units == {"count"} else "in percent" + ", counts as they are" * ("count" in units)
+    return units_of(rows).replace("scores in %", "in percent")
 
 
-def _standings(scores: pl.DataFrame, name: str, differences: pl.DataFrame) -> pl.DataFrame:
+def _standings(title: str, scores: pl.DataFrame, name: str, differences: pl.DataFrame, **block: Any) -> Block:
     """A row per run, numbered, with values and intervals in a column per metric; of one run, a row per metric."""
-    interval = text_of("{value:score} ({low:score} to {high:score})")
-    cell = pl.when(pl.col("low").is_null()).then(text_of("{value:score}")).otherwise(interval)
-    cells = with_names(scores.with_columns(cell=cell))
-    runs = best_first(scores, scores["metric"][0]).select(run=name)
+    runs = best_first(scores, name).select(pl.col(name).unique(maintain_order=True)).with_row_index("no.", offset=1)
+    interval = (
+        pl.when(pl.col("low").is_not_null()).then(text_of(" ({low:score} to {high:score})")).otherwise(pl.lit(""))
+    )
+    rows, cells = with_names(scores.with_columns(cell=text_of("{value:score}") + interval)), {"{}": "{cell}"}
     if runs.height == 1:
-        return pivoted(cells, name, "metric", "cell")
-    runs = runs.with_row_index("no.", offset=1)
-    table = runs.join(pivoted(cells, "metric", name, "cell").rename({name: "run"}), on="run", maintain_order="left")
-    better = []
+        return _table(title, rows, schema.STANDINGS, ["metric"], cells, name, folded=False, badged=True, **block)
+    keys = [name, "no."]
     if differences.height and sign_of(scores["metric"][0]):
-        worse = dict(beaten(differences, runs).select("run", "no.").iter_rows())
-        better = [pl.Series("beats significantly", [_spans(worse.get(run, [])) or UNDEFINED for run in runs["run"]])]
-    return table.select(pl.col("run").alias(name), pl.col("no.").cast(pl.String), *better, pl.exclude("run", "no."))
+        worse = dict(beaten(differences, runs.rename({name: "run"})).select("run", "no.").iter_rows())
+        runs = runs.with_columns(pl.Series("beats significantly", [_spans(worse.get(run, [])) for run in runs[name]]))
+        keys.append("beats significantly")
+    rows = runs.join(rows, on=name, maintain_order="left_right")
+    return _table(title, rows, schema.STANDINGS, keys, cells, "metric", folded=False, badged=True, **block)
 
 
 def _spans(places: list[int]) -> str:
-    """Sorted numbers as text, with consecutive ones as spans: 2, 4–7."""
+    """Sorted numbers as text, with consecutive ones as spans: 2, 4–7; a dash for none."""
     starts = [place for place in places if place - 1 not in places]
     ends = [place for place in places if place + 1 not in places]
-    return ", ".join(f"{a}" if a == b else f"{a}\N{EN DASH}{b}" for a, b in zip(starts, ends, strict=True))
+    spans = (f"{a}" if a == b else f"{a}\N{EN DASH}{b}" for a, b in zip(starts, ends, strict=True))
+    return ", ".join(spans) or UNDEFINED
 
 
-def _wide(scores: pl.DataFrame) -> pl.DataFrame:
-    """Scores with a column per metric."""
-    ((_, table),) = layout_of({"scores": scores}).sections
-    return table
+def _wide(title: str, scores: pl.DataFrame, chart: Chart | None = None) -> list[Block]:
+    """Scores with a column per metric, if there are any."""
+    return [Block(title, table, chart) for _, table in layout_of({"scores": scores}).sections]
 
 
 def render_markdown(page: Report) -> str:
@@ -219,9 +231,9 @@ def render_markdown(page: Report) -> str:
     parts = [f"# {escape_lines([_title(page)], 'md')}", escape_lines([OwnLines(page.note)], "md") if page.note else ""]
     parts.append("".join(f"- {escape_lines([finding.text], 'md')}" for finding in page.findings))
     for chapter in chapters_of(page):
-        tables = [(block.title, block.table) for block in chapter.blocks if block.table is not None]
         parts.append(f"## {chapter.title}\n\n{chapter.lead}\n")
-        parts += [f"### {escape_lines([title], 'md')}\n{draw(table, 'md')}" for title, table in tables]
+        parts += [f"### {escape_lines([block.title], 'md')}\n{draw(block.table, 'md')}"
+                  for block in chapter.blocks if block.table is not None]  # fmt: skip
         parts.append(escape_lines(chapter.below, "md"))
     if page.notes:
         parts.append("## Notes\n\n" + "".join(f"- {escape_lines([note], 'md')}" for note in page.notes))
@@ -236,31 +248,29 @@ def render_html(page: Report, *, dialogues: bool = True) -> str:
     titles = {name: chapter.title for name, chapter in chapters.items()} | {"glossary": "Glossary"}
     titles |= ({"dialogues": "Dialogues"} if dialogues else {}) | ({"notes": "Notes"} if page.notes else {})
     content, scores = page.explorer.content, page.leaderboard.scores
-    names = {name: name_of(name) for name in (*content["metrics"], *content["traits"])}
     classes = {metric: find_metric(metric.partition(":")[0]) for metric in scores["metric"].unique(maintain_order=True)}
     meanings = {name_of(metric): f"{kind.title} ({metric}); {kind.source}" for metric, kind in classes.items() if kind}
-    style, script = f"{LIGHT}\n{_file('page.css')}", _file("page.js", *(["dialogues.js"] if dialogues else []))
-    policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
-        f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
-    )
+    style, script = f"{LIGHT}\n{_file('page.css')}", "\n".join(map(_file, ["page.js", "dialogues.js"][: 1 + dialogues]))
     gold = page.checks.filter(check=GOLD)["found"].to_list()  # of each run; they may spell it in several ways
-    number = len(content["runs"])
+    is_one = len(gold) == len(content["runs"]) and len({*gold}) == 1
     return rendered(
         "page.html",
         page=page,
         title=_title(page),
         facts=[
-            number_of(number, "run"), sizes_of(scores),
-            *({f"gold: {text}" for text in gold} if len(gold) == number and len({*gold}) == 1 else ()),
+            number_of(len(content["runs"]), "run"), sizes_of(scores), *([f"gold: {gold[0]}"] if is_one else []),
             f"profile {parse(scores['signature'].item(0)).settings['profile']}", f"dstbench {__version__}",
         ],
         glossary=meanings | _WORDS,
         badges={run: [badge[1:] for badge in of_run] for run, of_run in badges(page.checks).items()},
         chapters=chapters,
         titles={name: titles[name] for name in _ORDER if name in titles},
-        data=json_text({**content, "names": names} if dialogues else None),
-        policy=markup(policy),
+        data=json_text({**content, "names": {name: name_of(name) for name in (*content["metrics"], *content["traits"])}}
+                       if dialogues else None),
+        policy=markup(
+            "default-src 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
+            f"trusted-types 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+        ),
         style=markup(style),
         script=markup(script),
         drawn=draw_on_page,
@@ -278,9 +288,8 @@ def _title(page: Report) -> str:
     return f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
 
 
-@cache
-def _file(*names: str) -> str:
-    return "\n".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names)
+def _file(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

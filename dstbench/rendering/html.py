@@ -15,7 +15,7 @@ import polars as pl
 from dstbench.errors import shortened, visible
 from dstbench.readers.states import Side
 from dstbench.rendering.tables import LAYOUTS, layout_of
-from dstbench.rendering.text_tables import UNDEFINED
+from dstbench.rendering.text_tables import UNDEFINED, is_numeric
 from dstbench.rendering.views import Layout
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _KEPT: Final = "\t\n"  # white space that is not escaped; page.js keeps the same characters
-_NUMBER: Final = re.compile(r"[-+]?[\d.,]+(?: \([-\d.,]+ to [-\d.,]+\))?|-|")
 _INTERVAL: Final = re.compile(r"(\S+) \((\S+) to (\S+)\)")
+# What stays on one line: a number with its unit, p with its sign and number.
+_WHOLE: Final = re.compile(r"\bp (?:=|&lt;) [\d.]+|\d[\d.,]* %")
 # The width of a drawn interval, and what is left empty at its ends.
 _WIDE: Final = 60
 _EDGE: Final = 3
@@ -68,14 +69,17 @@ def _environment() -> Environment:
         loader=folder, autoescape=select_autoescape(), finalize=shown, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    for function in (_looks_of, _marks_of, _parts_of, _scales_of):
+    for function in (_marks_of, _parts_of, _scales_of):
         environment.globals[function.__name__[1:]] = function
+    environment.filters |= {"is_numeric": is_numeric, "unbroken": _unbroken}
     return environment
 
 
-def _looks_of(texts: pl.DataFrame) -> list[bool]:
-    """Whether each column has numbers alone."""
-    return [all(map(_NUMBER.fullmatch, texts[name])) for name in texts.columns]
+def _unbroken(text: str) -> Markup:
+    """A sentence as HTML in which no line ends within a number and its unit."""
+    from markupsafe import escape
+
+    return markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', str(escape(visible(text, _KEPT)))))
 
 
 def _marks_of(badges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

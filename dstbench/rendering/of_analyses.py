@@ -13,7 +13,7 @@ from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.views import Layout, View, filled, level_of, lines, plain, text_of
+from dstbench.rendering.views import Layout, View, level_of, lines, plain, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES, Table
 
@@ -108,16 +108,15 @@ def traits(traits: Traits) -> Layout:
     cells = {"{}": "{value:score}", "n of {}": "{dialogues}"}
     means = View("Mean scores by {}, over dialogues in which both are defined; n: number of dialogues", bins, None,
                  ["run", "bin"], cells, "metric", split="trait")  # fmt: skip
-    lists = filled([
-        *([_disagreements(traits.pooled_disagreements, units, ", of all runs")]
-          if traits.dialogues["run"].n_unique() > 1 else []),
-        _disagreements(traits.disagreements, units),
-    ])  # fmt: skip
+    among = {"": traits.disagreements}
+    if traits.dialogues["run"].n_unique() > 1:
+        among = {", of all runs": traits.pooled_disagreements, **among}
+    lists = [_disagreements(rows, units, of) for of, rows in among.items() if rows.height]
     given = "Given mistakes and turns: "
     views = [
         means, *_matrices(traits.correlations), *_differences(traits.differences),
-        *filled([View(f"{given}correlations, and {level_of(traits.given)} intervals", traits.given,
-                      schema.CORRELATIONS, ["run", "first"], _R, "second")]),
+        View(f"{given}correlations, and {level_of(traits.given)} intervals", traits.given, schema.CORRELATIONS,
+             ["run", "first"], _R, "second"),
         *(view._replace(title=f"{given}{view.title[0].lower()}{view.title[1:]}")
           for view in _differences(traits.given_differences)),
         *lists,
@@ -141,7 +140,7 @@ def traits(traits: Traits) -> Layout:
     )  # fmt: skip
 
 
-def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str = "") -> View:
+def _disagreements(rows: pl.DataFrame, units: pl.DataFrame, of: str) -> View:
     """A table per direction: the dialogues on which two metrics differ most; `of` says among which dialogues."""
     title = pl.format(f"Dialogues that {{}} scores highest above {{}}{of}", "higher", "lower").alias("title")
     for side, metric in (("high", "higher"), ("low", "lower")):
@@ -292,7 +291,7 @@ def _rated(correlations: Correlations, ratings: Ratings) -> list[View]:
     cells = {**plain("coefficient", "difference"), f"{level} interval": "{low} to {high}",
              "p, adjusted": "{p_adjusted}"}  # fmt: skip
     cells |= {**({} if others["zou_low"].is_null().all() else _ZOU), **plain(*size)}
-    return filled([
+    return [
         View(f"{run}: correlations with the ratings, with {level} intervals; {n}", rows, schema.RATED,
              ["metric", *size], {"{}": "{value} [{low}, {high}]"}, "coefficient"),
         View(f"{run}: {ratings.best} less others, where both are defined; p adjusted by Holm, for each coefficient",
@@ -303,7 +302,7 @@ def _rated(correlations: Correlations, ratings: Ratings) -> list[View]:
         View("Pearson's r with the ratings, by run",
              rated.filter(pl.col("run").n_unique() > 1, coefficient="pearson"),
              schema.RATED, ["metric"], {"{}": "{value}"}, "run"),
-    ])  # fmt: skip
+    ]  # fmt: skip
 
 
 def metric_comparison(compared: MetricComparison) -> Layout:
@@ -323,7 +322,7 @@ def metric_comparison(compared: MetricComparison) -> Layout:
     given = dependence.drop("r", "low", "high").rename(
         {"partial": "r", "partial_low": "low", "partial_high": "high"}
     )  # fmt: skip
-    views = filled([
+    views = [
         View(f"Agreement with the order along {along}, and {level_of(validity)} intervals", validity.with_columns(
                  pl.col("measure").replace({"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"})
              ), schema.VALIDITY, ["metric"], {"{}": "{value} [{low}, {high}]"}, "measure"),
@@ -341,7 +340,7 @@ def metric_comparison(compared: MetricComparison) -> Layout:
              dependence, schema.DEPENDENCE, ["metric"], _R, "trait"),
         View("The same given the dialogue's numbers of mistakes and turns",
              given, schema.DEPENDENCE, ["metric"], _R, "trait"),
-    ])  # fmt: skip
+    ]  # fmt: skip
     about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
     caption = f"Metrics over {runs} (%): mean and standard deviation over runs, and range."
     if "apart" in spread.cells:

@@ -15,7 +15,7 @@ from dstbench.metrics.registry import name_of
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import Layout, OwnLines, View, filled, lines, plain
+from dstbench.rendering.views import Layout, OwnLines, View, lines, plain
 from dstbench.schema import audit
 from dstbench.schema.core import Table, text
 from dstbench.typing import SlotOrder
@@ -38,7 +38,12 @@ _SHOWN: Final = 20  # how many refused values are shown
 
 
 def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layout:
-    """How evenly values are distributed, the `top` most frequent ones per slot, and what training has of the others."""
+    """How evenly values are distributed, the most frequent ones per slot, and what training has of the others.
+
+    Args:
+        top: Number of values per slot that text and figures show.
+        sort: Slots by name, the least even values first, or the most frequent slot first.
+    """
     countings, splits = (bias.slots[name].unique(maintain_order=True).to_list() for name in ("counting", "split"))
     if not countings:
         return Layout([], ["no state has a slot"])
@@ -75,14 +80,18 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
     least = View("Least even slots", uneven, audit.BIAS, keys, {**even, **what}).head(_LEAST_EVEN)
     first = [least] if (top, sort) == (_TOP, _SORT) else []  # else the tables of which they are about
     return Layout(
-        filled(views), lines((no_train, several and overlap.is_empty())),
+        views, lines((no_train, several and overlap.is_empty())),
         [*least_even(uneven), *seen_in_training(bias.overlap)], "bias", (), None, first, notes,
         rest="all slots, ways of counting, the most frequent values",
     )  # fmt: skip
 
 
 def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
-    """The differences between two versions, by domain and slot, and the `top` most frequent changes."""
+    """The differences between two versions, by domain and slot, and the most frequent changes.
+
+    Args:
+        top: Number of changes that text shows.
+    """
     versions, changes = differences.versions, differences.changes
     before, after = versions.select("before", "after").row(0)
     sizes = pl.concat(
@@ -114,7 +123,7 @@ def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
              ["slot", "before", "after", "kind"], plain("turns", "dialogues")).head(top),
     ]  # fmt: skip
     notes = ["shares in percent; kinds: see `dstbench audit diff --help`; --format csv or json lists every change"]
-    views = filled(views) if changes.height else views[:1]
+    views = views if changes.height else views[:1]
     return Layout(views, notes, (), "diff", views[:2][-1:], ["shares in percent"])
 
 
@@ -134,8 +143,11 @@ def version_scores(scored: audits.VersionScores) -> Layout:
     )
     several = ": mean ± standard deviation over runs" if scored.models["runs"].max() != 1 else ""
     exact = {"{} exact": "{exact} ±{exact_sd}"} if with_exact else {}
+    metrics = scored.models["metric"].unique(maintain_order=True)
+    of = f"{name_of(metrics[0])} on" if len(metrics) == 1 else "Scores on"
     scores = View(f"{{}}{several}", models, _VERSIONS, ["model", "runs"], {"{}": "{value} ±{sd}", **exact},
-                  "version", split="metric")  # fmt: skip
+                  "version", split="metric", caption=f"{of} versions of the dataset{several}.",
+                  heads={"model": "model", "runs": "runs"})  # fmt: skip
     errors = {"{}": "{error_turns} ±{sd}", "% of {}": "{share}"}
     title = "{}: turns in which a slot is wrong, and their share"
     slots = scored.slots.sort("slot", maintain_order=True).sort(
@@ -150,10 +162,7 @@ def version_scores(scored: audits.VersionScores) -> Layout:
         sizes = ", ".join(f"{version} {n:,}" for version, n in turns.iter_rows())
         units += f"; turns of these dialogues, which versions divide differently: {sizes}"
     signatures = signature_lines(scored.runs.with_columns(run=pl.format("{} on {}", "run", "version")))
-    metrics = scored.models["metric"].unique(maintain_order=True)
-    of = f"{name_of(metrics[0])} on" if len(metrics) == 1 else "Scores on"
-    paper = scores._replace(caption=f"{of} versions of the dataset{several}.", heads={"model": "model", "runs": "runs"})
-    return Layout([scores, wrong], [units], (), "versions", [paper], signatures=signatures)
+    return Layout([scores, wrong], [units], (), "versions", signatures=signatures)
 
 
 _VERSIONS: Final = Table(**{**audit.VERSION_MODELS.columns, "runs": text("")})
@@ -177,7 +186,7 @@ def replacement(replacement: audits.Replacement, *, kept: bool = False) -> Layou
     views = [
         View("Replaced by slot: dialogues, distinct values before and after, states of turns", by_slot.sort("slot"),
              None, ["slot"], plain(dialogues="dialogue", values="value", new="new", states="states")),
-        *filled([view._replace(rows=view.rows.head(_SHOWN)) for view in refused]),
+        *(view._replace(rows=view.rows.head(_SHOWN)) for view in refused),
     ]  # fmt: skip
     notes = ["only states and utterances are changed: dialogue acts, spans and goals are as before"]
     if more := sum(max(0, view.rows.height - _SHOWN) for view in refused):
@@ -210,11 +219,15 @@ def memorisation(memorisation: audits.Memorisation) -> Layout:
              [*run, "slot", "kind", "value"], where),
     ]  # fmt: skip
     signatures = signature_lines(runs.select("run", "signature", metric="kind"))
-    return Layout(filled(views), notes, (), "memorisation", signatures=signatures)
+    return Layout(views, notes, (), "memorisation", signatures=signatures)
 
 
 def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> Layout:
-    """Gold values that contradict the database or were never said, by slot and the first `top` of each kind."""
+    """Gold values that contradict the database or were never said, by slot and the first of each kind.
+
+    Args:
+        top: Number of values of each kind that text shows.
+    """
     slots, values = contradictions.slots, contradictions.values
     doubtful = slots.filter((pl.col("contradicting").fill_null(0) > 0) | (pl.col("unsaid") > 0))
     compared = {"checked": "{checked}", "differ": "{contradicting}", "% differ": "{rate_contradicting}"}
@@ -236,7 +249,7 @@ def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> L
         View("Values that nobody has said", values.filter(kind="unsaid"), audit.DOUBTFUL, ["slot"],
              plain("value", *where)).head(top),
     ]  # fmt: skip
-    return Layout(filled(views), notes, (), "contradictions")
+    return Layout(views, notes, (), "contradictions")
 
 
 def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Layout:
@@ -259,7 +272,7 @@ def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Lay
     of_slots = View(OwnLines(legend), rates, audit.RATES, ["slot"], cells)
     if not s["missing"]:
         nothing = f"no annotation is missing in {number_of(s['dialogues'], 'dialogue')}"
-        return Layout(filled([of_slots]), [nothing], (), "inconsistency")
+        return Layout([of_slots], [nothing], (), "inconsistency")
     where = " and ".join(
         f"{s[f'{name}_changed']:,} of {s[name]:,} {name} ({100 * s[f'{name}_changed'] / s[name]:.1f} %)"
         for name in ("dialogues", "turns")
@@ -314,7 +327,7 @@ def review(review: audits.Review) -> Layout:
     ends = {"low": "{low}", "high": "{high}"}
     of = " and ".join(f"{n:,} {group}" for group, n in review.dialogues.select("group", "of").iter_rows())
     complete = pl.col("complete") / pl.col("dialogues")
-    views = filled([
+    views = [
         View(f"Estimated for the whole dataset ({of} dialogues)", review.measures, audit.REVIEW,
              ["unit", "measure"], {"% estimate": "{value}", **ends, "% in sample": "{in_sample}"}),
         View("In the sample: additions", review.additions.with_columns(pl.col("slot").fill_null("all")),
@@ -324,19 +337,15 @@ def review(review: audits.Review) -> Layout:
              audit.REVIEWED_DIALOGUES, ["group"],
              {**plain("dialogues", "right", "wrong"), "% right": "{share}", "complete": "{complete}",
               "% complete": "{complete_share:share}"}),
-    ])  # fmt: skip
-    unsaid = _without_recall(review.measures, "`missed` is filled in for no dialogue")
+    ]  # fmt: skip
+    unsaid = lines(("recall and f1 are undefined: `missed` is filled in for no dialogue",
+                    review.measures["missed"].has_nulls()))  # fmt: skip
     notes = [
         "low, high: 95 % intervals", "in sample: each dialogue counts once, as in Table 3 of Qian et al. 2021",
         "changed: right if all additions are; unchanged: right if no annotation is missing",
         "complete: right, and no annotation is missing",
     ]  # fmt: skip
     return Layout(views, [*unsaid, *notes], (), "review", (), [*notes[:2], *unsaid])
-
-
-def _without_recall(measures: pl.DataFrame, why: str) -> list[str]:
-    """A line that says why there is no recall, if answers are missing."""
-    return [f"recall and f1 are undefined: {why}"] if measures["missed"].has_nulls() else []
 
 
 def agreement(agreement: audits.Agreement) -> Layout:
@@ -349,11 +358,12 @@ def agreement(agreement: audits.Agreement) -> Layout:
              plain("value", "low", "high", "right", "wrong", "missed")),
         View("Agreement of the readers", agreed, audit.AGREEMENT, ["question"], cells),
     ]  # fmt: skip
-    notes = [
+    notes = lines(
         "measures in percent, with 95 % intervals, estimated for the whole dataset from "
         f"{number_of(agreement.measures['dialogues'].item(0), 'dialogue')}",
-        *_without_recall(agreement.measures, "no dialogue has `missed` of all readers"),
+        ("recall and f1 are undefined: no dialogue has `missed` of all readers",
+         agreement.measures["missed"].has_nulls()),
         "rows: answered by all readers; left_out: left empty by one or more; % agree: of pairs of readers",
         "intervals of kappa: 95 %, by a bootstrap over dialogues",
-    ]
+    )  # fmt: skip
     return Layout(views, notes, (), "agreement", views)

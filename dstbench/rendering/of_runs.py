@@ -1,4 +1,4 @@
-"""How scores, comparisons, sweeps and checks of runs are shown."""
+"""How scores, comparisons, sweeps, checks and single dialogues of runs are shown."""
 
 from __future__ import annotations
 
@@ -11,17 +11,30 @@ import polars as pl
 from dstbench.analysis import findings as sentences
 from dstbench.analysis.findings import highest
 from dstbench.errors import UsageError, number_of, percent
-from dstbench.metrics.registry import name_of, parse
+from dstbench.io.escape import plain_text
+from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.text_tables import UNDEFINED
-from dstbench.rendering.views import EXACT, IS_COUNT, Layout, View, filled, lines, pivoted, plain, sign
+from dstbench.rendering.text_tables import UNDEFINED, Styles
+from dstbench.rendering.views import (
+    EXACT,
+    IS_COUNT,
+    Layout,
+    OwnLines,
+    View,
+    lines,
+    plain,
+    sign,
+    text_of,
+)
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
+from dstbench.signature import parse as parse_signature
 
 if TYPE_CHECKING:
     from dstbench.analysis.changes import Changes
     from dstbench.analysis.compare import Leaderboard
     from dstbench.analysis.reconcile import Reconciliation
+    from dstbench.analysis.show import Walkthrough, Worst
 
     Design = Mapping[str, Any]
 
@@ -46,10 +59,10 @@ def scores(
         exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
         order = pl.col("metric").cast(pl.Enum([name for one in metrics for name in (one, f"{one} {EXACT}")]))
         shown = pl.concat([rows, exact]).sort(order, maintain_order=True)
-    if of_runs and not along:  # in the order of the groups, those of a group by the first metric, the highest first
+    if of_runs and not along:  # in the order of the groups, those of a group by the first metric
         group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
         order = pl.col("group").cast(pl.Enum(list(dict.fromkeys(titles.values()))))
-        shown = by_first_metric(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
+        shown = best_first(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
     if "slot" in by:
         shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
     view = View(
@@ -83,6 +96,13 @@ def scores(
                   [*below, *signatures], signatures=signatures)  # fmt: skip
 
 
+def pairs(frames: Mapping[str, pl.DataFrame]) -> Layout:
+    """Pairs of values, in text in quotes, so that a space at the end can be seen."""
+    rows = frames["pairs"].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
+    quoted = rows.with_columns(pl.format("'{}'", name).alias(name) for name in ("gold", "pred"))
+    return Layout([View("", quoted)], label="pairs", paper=[View("", rows, caption="Pairs.")])
+
+
 def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]) -> dict[str, str]:
     """The title of each run's group, in the order of the groups."""
     from dstbench.analysis.compare import runs_called  # not before: it needs the modules of statistics
@@ -98,19 +118,12 @@ def titles_of(groups: Mapping[str, str], names: Sequence[str], by: Sequence[str]
     return titles
 
 
-def by_first_metric(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
-    """Rows of scores by the first metric, the highest first."""
+def best_first(rows: pl.DataFrame, of: str = "run") -> pl.DataFrame:
+    """Rows of scores by the first metric, the best first: the highest, or the fewest errors; undefined ones last."""
     if rows.is_empty():
         return rows
-    first = pl.col("value").filter(pl.col("metric") == rows["metric"][0]).first().over(of)
-    return rows.sort(first, descending=True, nulls_last=True, maintain_order=True)
-
-
-def best_first(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """The rows of a metric, the best first: the highest, or the lowest of a metric of errors; undefined ones last."""
-    of_metric = rows.filter(metric=metric)
-    merit = sign(of_metric).fill_null(1) * pl.col("value")
-    return of_metric.sort(merit, descending=True, nulls_last=True, maintain_order=True)
+    merit = (sign(rows).fill_null(1) * pl.col("value")).filter(pl.col("metric") == rows["metric"][0]).first().over(of)
+    return rows.sort(merit, descending=True, nulls_last=True, maintain_order=True)
 
 
 def sizes_of(rows: pl.DataFrame, between: str = ", ") -> str:
@@ -134,7 +147,11 @@ def named(rows: pl.DataFrame) -> str:
 
 
 def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
-    """Scores with intervals, of runs and of models, and a table of differences per metric."""
+    """Scores with intervals, of runs and of models, and a table of differences per metric.
+
+    Args:
+        pairs: Show the differences of pairs only: in LaTeX, a table of their own.
+    """
     from dstbench.analysis.compare import FEWEST_SEEDS, doubts  # not before: it needs the modules of statistics
 
     design, differences, models = leaderboard.design.row(0, named=True), leaderboard.differences, leaderboard.models
@@ -163,10 +180,10 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     )
     value, interval = {"{}": "{value}"}, {f"{level} of {{}}": "{low} to {high}"}
     views = [
-        View(f"Scores and {level} intervals", by_first_metric(leaderboard.scores), schema.STANDINGS, ["run"],
+        View(f"Scores and {level} intervals", best_first(leaderboard.scores), schema.STANDINGS, ["run"],
              {**value, **interval}, "metric", best=["metric"]),
         View(f"Models: mean and standard deviation over n runs, and {level} intervals of the mean",
-             by_first_metric(models, "model").with_columns(n="runs"), schema.MODELS, ["model", "n"],
+             best_first(models, "model").with_columns(n="runs"), schema.MODELS, ["model", "n"],
              {**value, "sd of {}": "{sd}", **interval}, "metric"),
     ]  # fmt: skip
     noun = "model" if of_models else "run"
@@ -184,7 +201,7 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
         caption=f"Differences in {named(differences)} between {noun}s{over}, with {level} intervals{star}.",
         cells={title: text for title, text in compared.cells.items() if title != "detectable"},
     )
-    pairs_alone, shown = pairs and differences.height > 0, filled([*([] if pairs else views), compared])
+    pairs_alone, shown = pairs and differences.height > 0, [*([] if pairs else views), compared]
     first = standings._replace(title=f"Scores and {level} intervals")
     if of_models:
         first = first._replace(title=f"Models: mean ± standard deviation over runs, and {level} intervals of the mean",
@@ -205,7 +222,7 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
 
 def _standings(leaderboard: Leaderboard, design: Design, noun: str, over: str) -> View:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than."""
-    rows = by_first_metric(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
+    rows = best_first(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
     runs = rows["run"].unique(maintain_order=True)
     several = "" if len(runs) <= len(ascii_lowercase) else ","  # numbers, which need something between them
     letters = [str(n + 1) for n in range(len(runs))] if several else list(ascii_lowercase[: len(runs)])
@@ -295,7 +312,7 @@ def checks(frames: Mapping[str, pl.DataFrame]) -> Layout:
     if rows["run"].n_unique() < 2:
         view = View("", rows.select(pl.all().cast(pl.String)), styles=_coloured(rows, "status"), caption="Checks.")
         return Layout([view], label="checks")
-    outcomes = pivoted(rows, "run", "check", "status").fill_null(UNDEFINED)
+    outcomes = View("", rows, None, ["check"], {"{}": "{status}"}, "run").marked()
     in_short, doubtful = sentences.checks_in_short(checked)
     views = [View("Outcomes", outcomes, styles=_coloured(outcomes, *outcomes.columns[1:]))]
     first = View("", doubtful.select("check", "status", "runs", "found"), styles=_coloured(doubtful, "status"))
@@ -332,9 +349,9 @@ def changes(changes: Changes) -> Layout:
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read them: the same command with --read",
     ]
-    first = filled([totals, groups[0].head(6), dialogues])
+    first = [totals, groups[0].head(6), dialogues]
     rest = f"values by {', '.join([*titles][1:])}"
-    return Layout(filled([totals, *groups, dialogues]), notes, sentences.what_changed(changes), "diff", first=first,
+    return Layout([totals, *groups, dialogues], notes, sentences.what_changed(changes), "diff", first=first,
                   rest=rest)  # fmt: skip
 
 
@@ -358,4 +375,124 @@ def reconciliation(result: Reconciliation) -> Layout:
     sets_tried = result.tried.filter(pl.col("size") > 0).select("size", "sets").iter_rows()
     tried = ", ".join(sentences.sets_of(size, sets) for size, sets in sets_tried)
     notes = lines((f"tried: {tried}", tried), "scores in %")
-    return Layout(filled(views), notes, sentences.way_to_published(result), "reconcile")
+    return Layout(views, notes, sentences.way_to_published(result), "reconcile")
+
+
+# --- single dialogues, turn by turn -----------------------------------------------------------------------------------
+
+# Kind of error to its mark and its colour.
+_MARKS: Final = {"correct": "=", "wrong": "x", "missed": "-", "over": "+", "no-prediction": "?"}
+_COLOURS: Final = {"correct": "green", "wrong": "red", "missed": "yellow", "over": "magenta", "no-prediction": "red"}
+_CHANGES: Final = ("correct", "wrong", "missed", "over")
+_CARRIED: Final = "~"
+_UNSCORED: Final = "not scored under this convention"
+
+
+def walkthrough(walkthrough: Walkthrough) -> Layout:
+    """Each dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
+    dialogues = walkthrough.changes["dialogue"].unique(maintain_order=True)
+    views = [view for dialogue in dialogues for view in _dialogue(walkthrough, dialogue)]
+    notes = lines(
+        f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before",
+        "changes as the GCA authors' code counts them; scores in %, counts as they are",
+        ("the utterances are not known: --context FILE names their file", walkthrough.said.is_empty()),
+    )
+    signatures = signature_lines(walkthrough.signatures) if len(dialogues) == 1 else []
+    return Layout(views, notes, (), "show", [view for view in views if view.rows.height], signatures=signatures)
+
+
+def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
+    """The tables of one of its dialogues."""
+    said, slots, changes, scores = (
+        frame.filter(dialogue=dialogue)
+        for frame in (walkthrough.said, walkthrough.slots, walkthrough.changes, walkthrough.scores)
+    )
+    names = changes["run"].unique(maintain_order=True).to_list()
+    letters = [chr(ord("A") + number) for number in range(len(names))] if len(names) > 1 else names
+    letter = pl.col("run").replace_strict(names, letters, return_dtype=pl.String)
+    units = walkthrough.signatures.select("metric", "unit").unique()
+    scores = scores.join(units, on="metric", maintain_order="left").with_columns(letter)
+    slots, changes = slots.with_columns(letter), changes.with_columns(letter)
+    turns = pl.concat([changes["turn"], said["turn"]]).unique().sort().to_list()
+
+    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
+    whole = scores.filter(pl.col("turn").is_null()).join(total, on="run", maintain_order="left")
+    if len(names) > 1:
+        whole = whole.with_columns(pl.format("{}: {}", "run", pl.col("run").replace_strict(letters, names)))
+    title, changed = f"{dialogue}: {number_of(len(turns), 'turn')}", {f"{of} changes": f"{{{of}}}" for of in _CHANGES}
+    views = [View(title, whole, None, ["run"], {"{}": "{value:score}"}, "metric", changed)]
+    for turn in turns:
+        spoken = said.filter(turn=turn).select("system", "user").rows(named=True)
+        heads = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]
+        heads += _events(scores.filter(turn=turn), changes.filter(turn=turn))
+        table, styles = _slots(slots.filter(turn=turn), letters)
+        if table.is_empty() and _UNSCORED not in heads:
+            heads.append("no slot")
+        head = "\n  ".join([f"turn {turn}", *map(plain_text, heads)])
+        views.append(View(OwnLines(head), table, styles=styles))
+    return views
+
+
+def worst(worst: Worst) -> Layout:
+    """The dialogues to look at first."""
+    rows, runs = worst.dialogues, worst.signatures["run"].unique(maintain_order=True)
+    units = dict(worst.signatures.select("metric", "unit").iter_rows())
+    first = next(iter(units))
+    several = len(runs) > 1
+    cells = plain("dialogue", *(["run"] if several else []), "turns", **{
+        "wrong turns": "wrong_turns", "first wrong": "first_wrong", **{name: str(at) for at, name in enumerate(units)},
+    })  # fmt: skip
+    shown = rows.with_columns(
+        rows.select(value=name, unit=pl.lit(unit)).select(text_of("{value:score}").alias(str(at))).to_series()
+        for at, (name, unit) in enumerate(units.items())
+    )
+    n, of = rows["dialogue"].n_unique(), int(parse_signature(worst.signatures["signature"][0]).settings["d"])
+    extreme = "highest" if sign_of(first) == -1 else "lowest"
+    what = f"{first} differs most" if several else f"{runs[0]}: the {extreme} {first}"
+    title = f"{what} in {n:,} of {of:,} dialogues"
+    hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
+    return Layout([View(title, shown, cells=cells)], [hint], (), "worst", signatures=signature_lines(worst.signatures))
+
+
+def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
+    """Lines with the scores and changes of each run in a turn."""
+    if scores.is_empty():
+        return [_UNSCORED]
+    values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
+    by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
+    by_run = by_run.join(changes.select("run", *_CHANGES), on="run", maintain_order="left")
+    of_runs = []
+    for run, text, *numbers in by_run.iter_rows():
+        events = ", ".join(f"{number} {kind}" for number, kind in zip(numbers, _CHANGES, strict=True) if number)
+        name = f"{run}: " if by_run.height > 1 else ""
+        of_runs.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
+    return of_runs
+
+
+def _slots(slots: pl.DataFrame, runs: list[str]) -> tuple[pl.DataFrame, Styles]:
+    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class; and colours."""
+    kind = pl.col("kind").cast(pl.String)
+    shown = slots.select(
+        "run", pl.col("slot").cast(pl.String).fill_null("(no prediction)"), *map(_value, ("gold", "pred")),
+        pl.col("class").cast(pl.String),
+        mark=kind.replace_strict(_MARKS) + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
+        style=pl.when("carried").then(pl.lit("dim ")).otherwise(pl.lit("")) + kind.replace_strict(_COLOURS),
+    )  # fmt: skip
+    gold = pl.col("gold").unique(maintain_order=True).str.join(" / ")
+    table, styles = shown.group_by("slot").agg(gold).sort("slot"), dict[str, list[str]]()
+    for number, run in enumerate(runs):
+        predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
+        titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
+        of_run = table.select("slot").join(shown.filter(run=run), on="slot", how="left", maintain_order="left")
+        of_run = of_run.fill_null("")
+        table = table.with_columns(of_run[name].alias(title) for name, title in titles.items())
+        styles |= dict.fromkeys(titles.values(), of_run["style"].to_list())
+    return table.select(" ", pl.exclude(" ")), styles
+
+
+def _value(name: str) -> pl.Expr:
+    """A value as text; in quotation marks if it looks like no value, or begins or ends with a space."""
+    value = pl.col(name).cast(pl.String)
+    unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
+    quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
+    return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)

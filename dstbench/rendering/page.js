@@ -29,20 +29,16 @@ const columnHead = (text, attributes = {}) => el("th", { scope: "col", ...attrib
 const rowHead = (...inner) => el("th", { scope: "row" }, ...inner);
 const numberCell = (text) => el("td", { class: "n" }, text);
 
-// The regions that scroll sideways have a tab stop while they do.
-const scrolling = new ResizeObserver((entries) =>
-  entries.forEach(({ target }) => (target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1)));
-
 /** A table of heads and rows, which are elements, in a region that scrolls sideways if need be. */
 function tableOf(caption, heads, rows, attributes = {}) {
   const inner = [el("caption", {}, caption), el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows)];
-  const region = el("div", { class: "wide", role: "region", "aria-label": caption }, el("table", attributes, inner));
-  scrolling.observe(region);
-  return region;
+  const region = { class: "wide", role: "region", tabindex: 0, "aria-label": caption };
+  return el("div", region, el("table", attributes, inner));
 }
 
-/** Make the chosen elements in the cells of a table one tab stop; the arrow keys lead from one to the next. */
+/** Make the chosen elements in the cells of a table its one tab stop; the arrow keys lead from one to the next. */
 function asOneStop(table, chosen) {
+  table.closest(".wide").removeAttribute("tabindex");
   let stop = table.querySelector(chosen);
   table.querySelectorAll(chosen).forEach((element) => (element.tabIndex = element === stop ? 0 : -1));
   table.addEventListener("focusin", ({ target }) => {
@@ -78,7 +74,6 @@ function cellValue(row, column) {
   return /^[-+]?[\d.,]+( (to |\().*)?$/.test(text) ? parseFloat(text.replace(/,/g, "")) : text;
 }
 
-document.querySelectorAll("main .wide").forEach((region) => scrolling.observe(region));
 document.querySelectorAll("main table").forEach((table) => {
   const [body] = table.tBodies;
   if (body.rows.length < 3) return;
@@ -94,9 +89,6 @@ document.querySelectorAll("main table").forEach((table) => {
     if (head.textContent) head.replaceChildren(button(head.textContent, sort));
   });
   asOneStop(table, "thead button");
-  const region = table.closest(".wide"); // the arrow keys scroll it
-  scrolling.unobserve(region);
-  region.removeAttribute("tabindex");
 });
 
 document.querySelectorAll("main template").forEach((latex) => {

@@ -19,7 +19,7 @@ from dstbench.io.escape import latex_text
 from dstbench.metrics.registry import find_metric, name_of
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page, noted
-from dstbench.rendering.of_runs import beaten, by_first_metric, sizes_of
+from dstbench.rendering.of_runs import beaten, best_first, sizes_of
 from dstbench.rendering.tables import layout_of, signature_lines
 from dstbench.signature import parse
 
@@ -93,7 +93,7 @@ def _prose(text: str) -> str:
 def _methods(page: Report) -> Iterator[str]:
     """Paragraphs: what was scored, by what, how runs were compared, and what the tests show, and no more."""
     leaderboard = page.leaderboard
-    scores, design, differences = by_first_metric(leaderboard.scores), leaderboard.design, leaderboard.differences
+    scores, design, differences = best_first(leaderboard.scores), leaderboard.design, leaderboard.differences
     runs, metrics = (scores[column].unique(maintain_order=True).to_list() for column in ("run", "metric"))
     texts = page.checks.filter(pl.col("status") != "warn", check=GOLD)["found"].to_list()
     is_public_gold = len(texts) == len(runs) and len(set(texts)) == 1
@@ -129,7 +129,7 @@ def _methods(page: Report) -> Iterator[str]:
 def _best(leaderboard: Leaderboard) -> dict[str, Any]:
     """The best in the first metric, and those that it is significantly better than; of a single run, nothing."""
     models = leaderboard.models.rename({"model": "run"})
-    rows = by_first_metric(leaderboard.scores if models.is_empty() else models)
+    rows = best_first(leaderboard.scores if models.is_empty() else models)
     rows = rows.filter(metric=rows["metric"][0]).drop_nulls("value")
     if rows.height < 2 or rows["unit"][0] != "share":
         return {"best": []}

@@ -210,7 +210,7 @@ def report(
             run.need_states("reports")
         with _noting({}, pass_on=False):  # scoring them again repeats the warnings
             first = score(runs, metrics=chosen[:1], profile=convention)
-        order = best_first(first, first["metric"][0])["run"].to_list()
+        order = best_first(first)["run"].to_list()
         runs = sorted(runs, key=lambda run: order.index(run.name))
         paired = pair_up(runs, chosen, convention)
         resolved = paired.metrics  # parameters that depend on slots are the same for all runs

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import fields
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import partial, reduce
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -21,6 +21,7 @@ from dstbench.rendering.views import Layout, OwnLines, View
 from dstbench.schema.core import LOGGED
 from dstbench.typing import TableFormat
 
+_T = TypeVar("_T")
 _MOST_ROWS: Final = 50  # how many rows of a query's answer text shows, unless asked for all
 # Lines are cut after this many characters; a line may name many runs.
 _LONGEST_LINE: Final = 100_000
@@ -28,8 +29,6 @@ _LONGEST_LINE: Final = 100_000
 
 def render(result: Any, form: TableFormat, **options: Any) -> str:
     """A result, a dataclass of frames or a frame by its name, in a format; in CSV, `table` names the frame."""
-    if isinstance(result, pl.DataFrame):
-        result = {"sweep": result}  # the only command that shows a frame alone
     if form == "json":
         return json_text(as_rows(result), allow_nan=False)
     if form == "csv" and isinstance(result, dict):
@@ -38,13 +37,13 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
         named = [frame.select(pl.lit(name).alias("table"), pl.all()) for name, frame in _printed(result).items()]
         return csv_text(pl.concat(named, how="diagonal_relaxed"))
     layout = layout_of(result, **options)
-    if form == "latex" and layout.views:
-        return latex_page(layout.for_paper)
+    if form == "latex" and (papers := layout.for_paper):
+        return latex_page(papers)
     if form == "text" and not screen().everything:
         layout = layout.in_short(signature=screen().signature)
     mark = "### " if form == "md" else ""
     parts = [escape_lines(layout.findings, form)] if layout.findings else []
-    for title, table, styles in (part for view in layout.views for part in view.parts()):
+    for title, table, styles in (part for view in layout.shown for part in view.parts()):
         drawn = [draw(table, form, styles)] if table.height or not title else []
         parts.append("\n".join([*([f"{mark}{escape_lines([title], form)}"] if title else []), *drawn]))
     text = "\n".join([*parts, *([escape_lines(below, form)] if (below := layout.below) else [])])
@@ -55,9 +54,9 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
 LAYOUTS: Final = {
     name: module
     for module, names in {
-        "of_runs": ("scores", "sweep", "checks", "Leaderboard", "Changes", "Reconciliation"),
+        "of_runs": ("scores", "pairs", "sweep", "checks", "Leaderboard", "Changes", "Reconciliation", "Walkthrough",
+                    "Worst"),
         "of_analyses": ("Diagnosis", "Traits", "Correlations", "MetricComparison", "Sensitivity"),
-        "of_dialogues": ("Walkthrough", "Worst"),
         "of_audits": ("Bias", "Differences", "VersionScores", "Replacement", "Memorisation", "Contradictions",
                       "Inconsistency", "Review", "Agreement"),
     }.items()
@@ -65,15 +64,22 @@ LAYOUTS: Final = {
 }  # fmt: skip
 
 
+def layout_function(name: str) -> Callable[..., Layout] | None:
+    """The function that lays out a result of this class, or a frame of this name; None: it is shown as it is."""
+    if name not in LAYOUTS:
+        return None
+    module = import_module(f"dstbench.rendering.{LAYOUTS[name]}")  # when it is needed
+    layout: Callable[..., Layout] = getattr(module, re.sub(r"\B[A-Z]", r"_\g<0>", name).lower())
+    return layout
+
+
 def layout_of(result: Any, **options: Any) -> Layout:
     """How a result is shown; a frame of a name without a layout as it is."""
     name = next(iter(result)) if isinstance(result, dict) else type(result).__name__
-    if name not in LAYOUTS:
-        shown = result[name].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
-        return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
-    module = import_module(f"dstbench.rendering.{LAYOUTS[name]}")  # when it is needed
-    layout: Layout = getattr(module, re.sub(r"\B[A-Z]", r"_\g<0>", name).lower())(result, **options)
-    return layout
+    if layout := layout_function(name):
+        return layout(result, **options)
+    shown = result[name].select(pl.all().cast(pl.String).fill_null(UNDEFINED))
+    return Layout([View("", shown, caption=f"{name.capitalize()}.")], label=name)
 
 
 def as_rows(value: Any) -> Any:
@@ -149,3 +155,37 @@ def draw(table: pl.DataFrame, form: TableFormat, styles: Styles = NO_STYLES) -> 
 
 def _markdown_cell(text: str) -> str:
     return markdown_text(text.replace("\n", " ")).replace("|", "\\|")
+
+
+# Columns of what runs are about, in which a text like a run's name is no name of a run.
+_NO_NAMES: Final = ("dialogue", "slot", "gold", "pred", "system", "user")
+
+
+def renamed(result: _T, names: Mapping[str, str]) -> _T:
+    """A result in which all names of runs, also those within texts, are replaced."""
+    # The shortest first: what a name becomes may be another, shorter one, which must not be replaced in turn.
+    longer = {name: names[name] for name in sorted(names, key=len) if names[name] != name}
+    return _renamed(result, longer) if longer else result
+
+
+def _renamed(thing: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(thing, pl.DataFrame):
+        texts = (cs.string(include_categorical=True) | cs.enum()) - cs.by_name(*_NO_NAMES, require_all=False)
+        return thing.with_columns(reduce(_replaced, names.items(), texts.cast(pl.String)))
+    if isinstance(thing, str):  # as a column, so that names in texts are found in one way
+        return _renamed(pl.DataFrame({"text": [thing]}), names).item()
+    if isinstance(thing, (list, tuple)) and not (thing and isinstance(thing[0], (int, float))):
+        return type(thing)(_renamed(item, names) for item in thing)
+    if isinstance(thing, dict):
+        return {_renamed(key, names): _renamed(value, names) for key, value in thing.items()}
+    if is_dataclass(thing) and not isinstance(thing, type):
+        values = {one.name: _renamed(getattr(thing, one.name), names) for one in fields(thing) if one.init}
+        return replace(thing, **values)
+    return thing
+
+
+def _replaced(texts: pl.Expr, name: tuple[str, str]) -> pl.Expr:
+    """Texts in which a whole name is replaced; within a path or another word, it is not the run's."""
+    whole, short = name
+    pattern = rf"(^|[^\w/.-]){re.escape(whole)}($|[^\w.-]|\.$|\.\W)"
+    return texts.str.replace_all(pattern, f"${{1}}{short.replace('$', '$$')}${{2}}")

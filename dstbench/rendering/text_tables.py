@@ -28,7 +28,7 @@ UNDEFINED: Final = "-"
 #: Letters and digits, and how text raises them.
 RAISED: Final = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Numbers, perhaps with raised letters, and with a share in percent, a standard error or an interval; undefined ones.
-_SMALL: Final = r"(?: *\([0-9.]+\)| *± [0-9.]+)?(?: +\[[-0-9., ]+\])?"
+_SMALL: Final = r"(?: *\([-0-9.]+(?: to [-0-9.]+)?\)| *± [0-9.]+)?(?: +\[[-0-9., ]+\])?"
 _NUMERIC: Final = rf"^(?:[-0-9.]*[{''.join(map(chr, RAISED.values()))},]*{_SMALL}|{UNDEFINED})$"
 # Where lines may be broken: texts between words, titles of numbers after marks, numbers before what is small.
 _WORDS: Final = re.compile(r"(?<=\s)(?=\S)")

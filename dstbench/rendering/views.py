@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -21,8 +21,6 @@ _LEAST_P: Final = 0.0001  # smaller p are shown as smaller than this
 #: The name of scores with exact matching, beside fuzzy ones.
 EXACT: Final = "exact"
 _WIDE: Final = "\0wide"  # the values of `View.wide`, in the table that is made wide
-# What the names of columns of texts begin with.
-_TEXT: Final = "\0text"
 _FIELD: Final = re.compile(r"{(\w+)(?::(\w+))?}")
 # What begins a part of a cell that LaTeX prints small, and that is left out where it is undefined.
 _SMALL: Final = re.compile(r" (?=[±\[])")
@@ -107,36 +105,41 @@ class View(NamedTuple):
             return self.rows
         names = [*self.keys, *([self.split] if self.split else [])]
         rows = self.rows if self.best is None else self.rows.with_columns(merit=sign(self.rows) * pl.col("value"))
-        of_row = [_written(name, self.table).alias(name) for name in self.keys]
-        of_row += [pl.col(name).cast(pl.String) for name in names[len(self.keys) :]]
-        of_row += [] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]
-        drawn = []
-        for at, (title, template) in enumerate({**self.cells, **self.beside}.items()):
-            first, *small = _SMALL.split(template)
-            text, marks = pl.col(f"{_TEXT}{at}"), {}
-            rows = rows.with_columns(text_of(first, self.table).alias(f"{_TEXT}{at}"))
-            if small:
-                parts = [text_of(part, self.table, absent=None) for part in small]
-                marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
-            if self.raised:
-                marks["raised"] = pl.col(self.raised).fill_null("")
-            for mark, within in (("bold", self.best), ("underlined", self.underlined)):
-                if within is not None:
-                    marks[mark] = _is_best(text, within)
-            drawn.append(cell(text, title, **marks) if marks else text.alias(title))
-        shown = rows.select(*of_row, *drawn)
+        shown = rows.select(
+            *(_written(name, self.table).alias(name) for name in self.keys),
+            *(pl.col(name).cast(pl.String) for name in names[len(self.keys) :]),
+            *([] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]),
+            *(self._cell(title, template) for title, template in {**self.cells, **self.beside}.items()),
+        )
         if self.wide is None:
             return shown
-        one_each = shown.unique(names, keep="first", maintain_order=True)
-        values, columns, taken = shown[_WIDE].unique(maintain_order=True), [], [*names, *self.beside]
-        for title in self.cells:
-            of_title = pivoted(shown, _WIDE, names, title).drop(names)
-            titles = pl.Series([title.replace("{}", value) for value in values], dtype=pl.String)
-            of_title.columns = apart(titles, taken).to_list()
-            columns.append(of_title.get_columns())
-            taken += of_title.columns
-        in_turn = [column for of_value in zip(*columns, strict=True) for column in of_value]
-        return one_each.select(names).with_columns(in_turn).with_columns(one_each.select(*self.beside))
+        wide, taken = shown.unique(names, keep="first", maintain_order=True), [*names, *self.beside]
+        wide = wide.select(taken)
+        for value in shown[_WIDE].unique(maintain_order=True):
+            own = {}
+            for title in self.cells:  # a run with the name of another column gets invisible spaces at the end
+                name = title.replace("{}", value)
+                while name in taken:
+                    name += " "
+                own[name] = title
+                taken.append(name)
+            part = shown.filter(pl.col(_WIDE) == value).select(names, **own)
+            wide = wide.join(part, on=names, how="left", maintain_order="left", nulls_equal=True)
+        return wide.select(pl.exclude(list(self.beside)), *self.beside)
+
+    def _cell(self, title: str, template: str) -> pl.Expr:
+        """The cells of a column: texts, or with marks."""
+        first, *small = _SMALL.split(template)
+        text, marks = text_of(first, self.table), dict[str, pl.Expr]()
+        if small:
+            parts = [text_of(part, self.table, absent=None) for part in small]
+            marks["small"] = pl.concat_str(parts, separator=" ", ignore_nulls=True)
+        if self.raised:
+            marks["raised"] = pl.col(self.raised).fill_null("")
+        for mark, within in (("bold", self.best), ("underlined", self.underlined)):
+            if within is not None:
+                marks[mark] = _is_best(text, within)
+        return cell(text, title, **marks) if marks else text.alias(title)
 
 
 class Layout(NamedTuple):
@@ -166,25 +169,25 @@ class Layout(NamedTuple):
         return self._replace(views=self.first or self.views, notes=notes, about=(), signatures=())
 
     @property
+    def shown(self) -> list[View]:
+        """Its views, without those that have no rows."""
+        return [view for view in self.views if view.rows.height or not view.cells]
+
+    @property
     def sections(self) -> list[tuple[str, pl.DataFrame]]:
         """Titles and tables of texts."""
-        return [(title, table) for view in self.views for title, table, _ in view.parts()]
+        return [(title, table) for view in self.shown for title, table, _ in view.parts()]
 
     @property
     def for_paper(self) -> list[PaperTable]:
         """The tables that a paper prints."""
         notes = self.below if self.paper_notes is None else self.paper_notes
-        return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.views[:1]]
+        return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.shown[:1]]
 
 
 def plain(*names: str, **renamed: str) -> dict[str, str]:
     """Cells with the columns as they are; ``title="column"`` renames one."""
     return {title: f"{{{name}}}" for title, name in {**dict(zip(names, names, strict=True)), **renamed}.items()}
-
-
-def filled(views: list[View]) -> list[View]:
-    """The views that have rows."""
-    return [view for view in views if view.rows.height]
 
 
 def lines(*texts: str | tuple[str, object]) -> list[str]:
@@ -223,8 +226,7 @@ def _written(name: str, table: Table | None, kind: str = "") -> pl.Expr:
 
 
 def _decimals(value: pl.Expr, digits: int) -> pl.Expr:
-    text = pl.format("{}", value.round(digits)).str.replace(r"\.(\d+)$", f".${{1}}{'0' * digits}")
-    return text.str.replace(rf"(\.\d{{{digits}}})\d*$", "$1").str.replace(r"^-(0\.0*)$", "$1")
+    return value.round(digits).cast(pl.Decimal(38, digits), strict=False).cast(pl.String)
 
 
 def _score(name: str) -> pl.Expr:
@@ -263,30 +265,11 @@ def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
 
 
-def pivoted(rows: pl.DataFrame, on: str, index: str | Sequence[str], values: str | Sequence[str]) -> pl.DataFrame:
-    """A long table made wide: a column per value of `on`, in the order in which the values first occur."""
-    keys = {index} if isinstance(index, str) else set(index)
-    rows = rows.with_columns(apart(rows[on], keys))
-    columns = rows[on].unique(maintain_order=True).to_list()
-    return rows.pivot(on=on, on_columns=columns, index=index, values=values, maintain_order=True)
-
-
 def with_names(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Rows whose columns of metrics and traits (default: `metric`) have the names of papers in place of notations."""
     names = {text: name_of(text) for column in columns or ("metric",) for text in rows[column].unique()}
     named = pl.col(columns or ("metric",)).replace_strict(names, default=None, return_dtype=pl.String)
     return rows.with_columns(named)
-
-
-def apart(names: pl.Series, columns: Collection[str]) -> pl.Series:
-    """Names of columns to add beside these; a run with the name of one of these gets invisible spaces at the end."""
-    taken_names, renamed = {*columns, *names}, {}
-    for name in columns:
-        other = f"{name} "
-        while other in taken_names:
-            other += " "
-        renamed[name] = other
-    return names.replace(renamed)
 
 
 def _flat(table: pl.DataFrame, styles: Styles) -> tuple[pl.DataFrame, Styles]:

@@ -16,7 +16,7 @@ from scipy import stats as scipy_stats
 import dstbench
 from dstbench.analysis.dialogue_sums import Paired, pair_up
 from dstbench.analysis.rankings import Judged, contests, limits_of_order, of_pairs, reliability, swap_share
-from dstbench.cli.help import topics
+from dstbench.cli.commands import topics
 from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
 from dstbench.metrics import parse_all, stats_of

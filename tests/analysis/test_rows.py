@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import dstbench
-from dstbench.cli.help import topics
+from dstbench.cli.commands import topics
 from dstbench.demo import synthetic
 from dstbench.schema.core import ROWS
 from dstbench.scoring import partitions

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dstbench
-from dstbench.cli.help import topics
+from dstbench.cli.commands import topics
 from dstbench.demo import synthetic, write_sample
 from dstbench.metrics.registry import REGISTRY
 from tests.commands import ok

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dstbench
-from dstbench.cli.help import topics
+from dstbench.cli.commands import topics
 from tests.corpora import EXAMPLE
 
 TEXT = topics()["training"]

@@ -159,6 +159,13 @@ def test_nothing_is_drawn_of_nothing() -> None:
 # --- the record ------------------------------------------------------------------------------------------------------
 
 
+def test_no_line_ends_within_a_number_and_its_unit(demo: Report) -> None:
+    (headline,) = Page(demo.to_html()).root.all("p", "headline")
+    whole = [part.text() for part in headline.all("span", "whole")]
+    assert whole == re.findall(r"[\d.]+ %|\bp [=<] [\d.]+", headline.text())
+    assert len(whole) > 1
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_a_notebook_shows_it_shut_off(demo: Report) -> None:
     frame = re.fullmatch(r'<iframe srcdoc="([^"]*)"[^>]* sandbox=""[^>]*></iframe>', demo._repr_html_().strip())

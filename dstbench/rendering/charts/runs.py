@@ -313,8 +313,7 @@ def _across(by: str, **axis: Any) -> Axis:
 
 def _intervals(rows: pl.DataFrame, by: str, what: str) -> Chart:
     """Scores and what is drawn around them, the best first, as in tables, a panel per metric; shares in percent."""
-    order = best_first(rows, rows["metric"].item(0))[by].to_list()
-    shown, form = with_names(rows.sort(pl.col(by).cast(pl.Enum(order)), maintain_order=True)), "~%"
+    shown, form = with_names(best_first(rows, by)), "~%"
     if rows.select(IS_COUNT.any()).item():  # the axes of all panels have one format
         shown, form = shown.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), ""
         shown = shown.with_columns(pl.when(IS_COUNT).then("metric").otherwise(pl.col("metric") + " (%)"))
