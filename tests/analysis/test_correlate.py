@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import statistics
@@ -31,13 +30,11 @@ from dstbench.stats import (
 )
 from dstbench.stats.adjust import holm
 from dstbench.typing import Per
-from tests import formats, oracle
+from tests import oracle
 from tests.analysis.test_diagnose import by_dialogue
-from tests.commands import ok, run
 from tests.corpora import LARGE, States, corpora
 
 Rows = list[dict[str, Any]]
-#: Of each frame that `dstbench correlate` prints: its schema.
 
 
 def r_of(x: list[float | None], y: list[float | None]) -> tuple[float | None, int]:
@@ -293,63 +290,9 @@ def test_the_released_protocol_by_plain_loops(data: Path) -> None:
     )
 
 
-# --- on the command line -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def models(here: Path) -> list[str]:
-    """Two runs over 40 dialogues, as long tables."""
-    names = []
-    for name, table in list(synthetic(40).items())[:2]:
-        names.append(f"{name}.parquet")
-        dstbench.write_long(dstbench.open_runs({name: table})[0], here / names[-1])
-    return names
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["-m", "jga"], "a correlation is between two metrics"),
-        (["-m", "jga,to_men"], "did you mean to_mean"),
-        (["-m", "jga,turn"], "no column of dialogues 'turn'"),
-        (["-m", "jga,turns", "--per", "turn"], "no column of turns 'turns'"),
-        (["-m", "jga,fga:lam=x"], "not a number"),
-        (["--versus", "jga,fga"], "names three or four columns, not 2"),
-        (["--versus", "jga,jga,fga"], "the correlation of a column with itself"),
-        (["--versus", "jga,fga,fga,jga"], "compared with itself"),
-        (["--versus", "jga,fga,gca", "--per", "turn", "--test", "all"], "turns of one dialogue are not independent"),
-        (["--between-runs", "--per", "turn"], "turns of one dialogue are not independent"),
-        (["--between-runs"], "only one run is given"),
-        (["--test", "williams"], "did you mean williams1959"),
-        (["--level", "95"], "level 95.0 is not between 0 and 1"),
-        (["--per", "slot"], "slot"),
-        (["-o", "model.json"], "overwritten"),
-    ],
-)
-def test_wrong_usage_is_told(here: Path, words: list[str], told: str) -> None:
-    Path("model.json").write_text(formats.gtpr())
-    code, out, err = run("correlate", "model.json", *words)
-    assert (code, out) == (2, "")
-    assert told in err
-
-
-@pytest.mark.again
-def test_what_cannot_be_had_is_told(models: list[str], here: Path) -> None:
-    code, out, err = run("correlate", *models, "--name", "pooled", "--name", "b")
-    assert (code, out) == (2, "")
-    assert "a run is called 'pooled'" in err
-    Path("trippy_result.json").write_text(formats.fga_trippy())
-    code, out, _ = run("correlate", "trippy_result.json", "--format", "json")
-    assert code == 0
-    assert [(row["first"], row["second"]) for row in json.loads(out)["matrix"]] == [
-        ("jga", "sa:T=30"), ("jga", "fga"), ("sa:T=30", "fga")
-    ]  # fmt: skip
-    code, _, err = run("correlate", "trippy_result.json", "-m", "jga,turns")
-    assert code == 2
-    assert "turns cannot be computed, as the run holds no states" in err
-    assert run("correlate", "nowhere.json")[0] == 1
+def test_what_no_rows_are_is_told() -> None:
     with pytest.raises(dstbench.UsageError, match="per='slot' is none of dialogue, turn"):
-        dstbench.correlate(models, per="slot")  # type: ignore[arg-type] # the point
+        dstbench.correlate(synthetic(4), per="slot")  # type: ignore[arg-type] # the point
 
 
 def _with_mistakes(table: pl.DataFrame) -> pl.DataFrame:
@@ -496,26 +439,6 @@ def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
         dstbench.traits(runs, protocol="released", metrics="jga")
     with pytest.raises(dstbench.UsageError, match="protocol='paper' is none of plain, released"):
         dstbench.traits(runs, protocol="paper")  # type: ignore[arg-type] # the point
-
-
-def test_a_difference_in_words(models: list[str]) -> None:
-    """Every run in one of three groups, by its adjusted p and which correlation is stronger; all are positive here."""
-    runs = synthetic(40)
-    pers: tuple[Per, ...] = ("turn", "dialogue")
-    for per in pers:
-        found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"])
-        groups: dict[str, list[str]] = {"weaker": [], "stronger": [], "chance": []}
-        assert (found.differences.select((pl.col("r_first", "r_second") > 0).all()).row(0)) == (True, True)
-        for name, difference, p in found.differences.select("run", "difference", "p_adjusted").iter_rows():
-            groups["chance" if p > 0.05 else "weaker" if difference < 0 else "stronger"].append(name)
-        lines = sentences.differences(found.differences)
-        said = {"weaker": "weaker than r(jga, sa) in {}", "chance": "could be chance in {}"}
-        said["stronger"] = "stronger than it in {}" if groups["weaker"] else "stronger than r(jga, sa) in {}"
-        for group, names in groups.items():
-            assert (said[group].format(", ".join(names)) in "\n".join(lines)) == bool(names)
-        assert max(map(len, lines)) <= 100
-    out = ok("correlate", *models, "-m", "jga,rsa", "--versus", "jga,rsa,sa").splitlines()
-    assert out[0].startswith("r(jga, rsa) is ")
 
 
 @pytest.mark.parametrize(
