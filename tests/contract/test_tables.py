@@ -9,10 +9,12 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from rich.cells import cell_len
 
 from tests import formats
 from tests.contract import corpora, recorded, shown, small_corpus
@@ -73,7 +75,9 @@ APART: Final = ("check", "sweep", "sweep to a target")
 #: Commands of which only what they say is recorded, as others are laid out alike: each reaches a sentence of its own.
 SAID: Final[dict[str, tuple[str, ...]]] = {
     "audit inconsistency, pairs": ("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--pairs", "3"),
+    "audit scores, turns": (*ASKED["audit scores"][:3], "--version", "a=keen.jsonl", "--version", "b=fewer.jsonl"),
     "audit scores, fuzzy": (*ASKED["audit scores"][:-2], "--signature"),
+    "check of single turns": ("check", "single.jsonl", "keen.jsonl"),
     "compare of counts": ("compare", *RUNS, "-m", "missed", "--resamples", "60"),
     "compare, few resamples": ("compare", *RUNS, "-m", "jga", "--resamples", "5"),
     "compare-metrics of a table": ("compare-metrics", "--table", "all/published.csv", "-m", "jga,gca"),
@@ -116,6 +120,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     corpora.write(folder / "all")
     turns = [json.loads(line) for line in (folder / "keen.jsonl").read_text("utf-8").splitlines()]
     (folder / "marks.json").write_text(formats.fga_trippy(turns), "utf-8")
+    new = [{**turn, "pred": {slot: v for slot, v in turn["gold"].items() if v != before["gold"].get(slot)}}
+           for before, turn in pairwise([{"gold": {}}, *turns])]  # fmt: skip
+    for name, own in (("fewer", [*turns[:3], *turns[4:]]), ("single", new)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, own)), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         compute_once(patch.setattr)
@@ -234,10 +242,10 @@ FIT: Final = (
 def test_nothing_is_wider_than_the_terminal(name: str, long_names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(long_names)
     words = [re.sub(r"\b(keen|steady|hasty)\b", rf"{LONG}-\1", word) for word in ASKED[name]]
-    for more in ([], ["--all"]):
-        found = run(*words, *more, columns=80)
+    for more, width in product(([], ["--all"]), (80, 100, 160)):
+        found = run(*words, *more, columns=width)
         assert found.code == 0, found.err
-        assert all(len(line) <= 80 for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
+        assert all(cell_len(line) <= width for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
 
 
 def test_the_better_run_is_first() -> None:
