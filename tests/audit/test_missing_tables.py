@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from pathlib import Path
 from random import Random
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from dstbench.audit.missing_annotations import annotated_mentions
-from dstbench.rendering.tables import render
 from tests.audit.test_missing_annotations import hotels
 from tests.audit.test_reviewing import lines
 from tests.commands import run
@@ -147,26 +145,6 @@ def test_of_a_value_that_both_say_in_one_turn_only_the_users_mention_counts() ->
 
 
 # --- pairs ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_pair_as_it_is_shown() -> None:
-    states = hotels(name=False)
-    for state in states:
-        if "hotel-name" in state["gold"]:
-            state["gold"]["hotel-name"] = "The Ashley Hotel"
-    states[1]["gold"]["hotel-name"] = states[2]["gold"]["hotel-name"] = "The Ashley Hotel|acorn house"
-    found = find(states)
-    assert found.pairs.select("missing_value", "annotated_value").rows() == [("The Ashley Hotel", "The Ashley Hotel")]
-    text = render(found, "text", pairs=3)
-    table = [re.split("   +", line.strip()) for line in text.partition("Alike in what is said")[2].splitlines()[2:]]
-    # A value without alternatives goes before one with some (D0).
-    assert table[0] == ["D11, turn 1", "D1, turn 1"]
-    assert table[2:5] == [
-        ["system: The >>Ashley Hotel<< is in the north."] * 2,
-        ["user: yes please, with 4 stars"] * 2,
-        ["gold: nothing", "gold: hotel-name = The Ashley Hotel"],
-    ]
-    assert "Alike" not in render(found, "text", pairs=0)
 
 
 def test_neither_the_same_dialogue_nor_another_speaker_is_a_pair() -> None:

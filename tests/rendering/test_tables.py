@@ -47,14 +47,6 @@ def rule(lines: list[str]) -> str:
     return line.strip()
 
 
-def test_a_table_that_is_narrow_enough_or_can_never_be_is_left_alone() -> None:
-    text = "a text of thirty-five characters, or"
-    narrow = pl.DataFrame({"one": [text], "other": [text]})
-    assert text_table(narrow).count(text) == 2
-    wide = pl.DataFrame({"name": [text], "word": ["w" * 59], **{f"number {n}": ["1.25"] for n in range(9)}})
-    assert text in text_table(wide)
-
-
 @given(COLUMNS, st.integers(40, 160), st.booleans(), st.sampled_from([1, 5]))
 def test_in_a_terminal_no_line_is_too_long_and_columns_that_are_left_out_are_counted(
     columns: list[list[str]], width: int, wide: bool, copies: int
@@ -67,23 +59,6 @@ def test_in_a_terminal_no_line_is_too_long_and_columns_that_are_left_out_are_cou
     shown = set(re.findall(r"column\d", " ".join(lines)))
     assert sum(left_out) == len(columns) - len(shown)
     assert not (left_out and wide)
-
-
-WIDE = pl.DataFrame({"run": ["a", "b"], **{f"number{n}": ["10.00 ± 1.00", "2.00 ± 0.50"] for n in range(9)}})
-
-
-def test_standard_errors_go_below_their_numbers_where_there_is_not_enough_room() -> None:
-    with laid_out_for(Screen(120)):
-        lines = text_table(WIDE).splitlines()
-    assert [line.split() for line in lines[2:4]] == [["a", *["10.00"] * 9], ["±", "1.00"] * 9]
-
-
-def test_rows_become_lists_where_all_columns_are_asked_for_and_do_not_fit() -> None:
-    with laid_out_for(Screen(50, everything=True)):
-        rows = text_table(WIDE).strip("\n").split("\n\n")
-    assert [row.splitlines()[:2] for row in rows] == [
-        [" run       a", " number0   10.00 ± 1.00"], [" run       b", " number0   2.00 ± 0.50"]
-    ]  # fmt: skip
 
 
 def full(line: str, first: str) -> str:
