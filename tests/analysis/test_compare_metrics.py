@@ -19,7 +19,6 @@ from dstbench.analysis.compare_metrics import TRAITS, MetricComparison
 from dstbench.analysis.rankings import compare_orders, spread_of
 from dstbench.demo import synthetic
 from dstbench.rendering.charts.runs import metric_charts
-from tests.commands import run
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.* (p can (be below|reach)|another `seed` may) :dstbench.errors.DstbenchWarning"
@@ -72,32 +71,6 @@ def test_the_spread_of_kims_table() -> None:
         ("F1", 10, 0.9071, 0.0235, 0.0703),
         ("RSA", 10, 0.8595, 0.0194, 0.0547),
     ]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            "model,metric,value\na,JGA,52.9\n",
-            "line 2 has a value above 1 (a, JGA, 52.9)",
-        ),
-        ("model,metric,value\na,JGA,.5\nb,JGA,high\n", "line 3: the value 'high' is not a number"),
-        ("model,metric,value\na,JGA,nan\n", "not a number"),
-        ("model,metric,value\na,JGA,.5\na,JGA,.6\n", "two scores for a, JGA, in line 2 and line 3"),
-        ("model,metric,value\n,JGA,.5\n", "line 2: the model '' is empty"),
-        ("run,metric,value\na,JGA,.5\n", "no column model"),
-        ("model,metric,value\n", "no value in it"),
-        ("", "not a CSV file"),
-        ("model,metric,value\na,JGA,.5,7\n", "not a CSV file"),
-        ("model,metric,value,value\na,JGA,.5,.6\n", "two columns value"),
-        ("model,metric,value, value\na,JGA,.5,.6\n", "two columns value"),
-    ],
-)
-def test_a_table_that_cannot_be_used(content: str, message: str, here: Path) -> None:
-    Path("table.csv").write_text(content)
-    code, out, err = run("compare-metrics", "--table", "table.csv")
-    assert (code, out) == (1, "")
-    assert f"error: table.csv: {message}" in " ".join(err.split()) or message in err
 
 
 @pytest.mark.filterwarnings(NO_DIALOGUES)

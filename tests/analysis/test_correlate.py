@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from scipy import stats as reference
 
 import dstbench
 from dstbench.analysis import findings as sentences
-from dstbench.analysis.correlate import COLUMNS, TESTS
+from dstbench.analysis.correlate import TESTS
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import layout_of
 from dstbench.stats import (
@@ -350,27 +349,6 @@ def test_pooled_is_one_run_of_all_dialogues() -> None:
         alone = getattr(together, frame).drop("run", "other_run", "p_adjusted", strict=False)
         assert pooled.equals(alone), frame
     assert apart.differences["p_adjusted"].to_list() == pytest.approx(holm(apart.differences["p"]).tolist())
-
-
-@pytest.mark.again
-@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
-def test_columns_are_taken_as_they_are_named() -> None:
-    states = synthetic(30)["careful"]
-    for name in COLUMNS["dialogue"]:
-        assert dstbench.correlate(states, metrics=["jga", name]).matrix["second"].item() == name
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn")
-    told = " ".join(str(warning.message) for warning in caught)
-    assert "has no interval: too few dialogues, or all but one have the same value" in told
-    assert re.search(
-        r"table: error_age is undefined in \d+ of \d+ turns: its correlations are over the other \d+", told
-    )
-    assert found.matrix["n"].max() == dstbench.turns(states).height
-    assert found.signatures.is_empty()
-    one = dstbench.correlate(states, metrics=" jga, fga:lam=0.50").matrix
-    other = dstbench.correlate(states, metrics=[dstbench.parse("jga"), "fga"]).matrix
-    assert one.equals(other)
-    assert one.equals(dstbench.correlate(states, metrics=["jga, fga"]).matrix)  # as `-m jga,fga` gives it
 
 
 @pytest.mark.filterwarnings("ignore:.*MultiWOZ:dstbench.errors.DstbenchWarning")

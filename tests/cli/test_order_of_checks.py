@@ -51,7 +51,7 @@ WRONG: dict[str, list[tuple[str, ...]]] = {
     "--by": [("slto",)],
     "--level": [("2",), ("nan",)],
     "--from": [("jsnol",)],
-    "--keys": [("perd=x",), ("x",), ("id=a,id=b",), ("gold=x,pred=x",)],
+    "--keys": [("perd=x",), ("x",), ("id=a,id=b",), ("gold=x,pred=x",), ("id=a,,",)],
     "--profiles": [("trade,tarde",)],
     "--kinds": [("mised",)],
     "--counting": [("cumulativ",)],

@@ -85,6 +85,10 @@ SAID: Final[dict[str, tuple[str, ...]]] = {
     "compare-metrics of one": ("compare-metrics", RUNS[0], "-m", "jga,sa", "--resamples", "40"),
     "compare-metrics of two": ("compare-metrics", *RUNS[:2], "-m", "jga,sa", "--resamples", "40"),
     "compare-metrics, few resamples": ("compare-metrics", *RUNS, "-m", "jga", "--resamples", "5"),
+    "correlate columns of turns": ("correlate", "keen.jsonl", "-m", "jga,turn,n_pred,error_age", "--per", "turn"),
+    "correlate all columns": ("correlate", "keen.jsonl", "-m", ",".join(
+        ("jga,turns,wrong_turns,ends_wrong,wrong_slots_last,first_wrong,first_failure,first_failure_bin,recovered",
+         "n_gold_max,mistakes,to_mean,to_sum,to_released,nu_paper,nu_released"))),
     "correlate marks": ("correlate", "marks.json", "--from", "fga-trippy"),
     "correlate turns of runs": ("correlate", *RUNS, "-m", "jga,rsa", "--versus", "jga,rsa,sa", "--per", "turn"),
     "diagnose, turns missing": ("diagnose", "all/bare_keen.jsonl", "--gold", "all/gold.jsonl", "--missing", "wrong"),

@@ -6,14 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
 from tests import formats
-from tests.commands import run
 from tests.corpora import FEW
 from tests.readers.test_datasets import multiwoz_with_splits
 
@@ -61,17 +59,3 @@ def test_contexts_of_one_split(here: Path) -> None:
     assert dstbench.contexts("MULTIWOZ", split="dev")["dialogue"].to_list() == ["MUL3"]
     with pytest.raises(dstbench.DstbenchError, match="no dialogue of the split 'trial'"):
         dstbench.contexts("MULTIWOZ", split="trial")
-
-
-def test_the_command_writes_the_table(here: Path) -> None:
-    Path("gold.tsv").write_text(formats.star_tsv())
-    code, out, err = run("contexts", "gold.tsv", "-o", "said.parquet")
-    assert (code, out, err) == (0, "", "said.parquet: 1 dialogue, 2 turns\n")
-    assert pl.read_parquet("said.parquet").equals(dstbench.contexts("gold.tsv"))
-    code, _, err = run("contexts", "gold.tsv", "-o", "said.csv")
-    assert (code, err) == (2, "error: said.csv: a table of contexts is written as Parquet\nhint: -o said.parquet\n")
-    code, _, err = run("contexts", "gold.tsv", "gold.tsv", "-o", "said.parquet")
-    assert (code, err.splitlines()[0]) == (
-        1,
-        "error: gold.tsv and 1 more: the same turn in two files (dialogue MUL7001, turn 0)",
-    )

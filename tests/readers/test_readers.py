@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -157,142 +155,6 @@ def test_several_files_are_one_run(here: Path) -> None:
     assert run.table.collect().equals(dstbench.scan(EXAMPLE).drop("run").collect())
     with pytest.raises(dstbench.DstbenchError, match="the same turn in two files"):
         dstbench.open_runs({"twice": [Path("a.jsonl"), Path("a.jsonl")]})
-
-
-def _gtpr(**turn: Any) -> str:
-    return json.dumps({"MUL1.json": {"0": {"gt": {}, "pr": {}}, "1": {"gt": {}, "pr": {}} | turn}})
-
-
-def _line(**turn: Any) -> str:
-    return json.dumps({"dialogue_id": "MUL1", "turn": 0, "gold": {}, "pred": {}} | turn) + "\n"
-
-
-#: A broken file's content, and what must be said of it.
-BROKEN: dict[str, tuple[str | bytes, list[str]]] = {
-    "empty": ("", ["the file is empty"]),
-    "cut off": (formats.gtpr()[:-40], ["the JSON ends too early", "hint: the file is cut off"]),
-    "broken JSON": (formats.gtpr().replace(":", ";", 1), ["broken JSON", "byte"]),
-    "trailing text": (formats.gtpr() + " and more", ["broken JSON: trailing characters"]),
-    "no text": (b'{"MUL1.json": {"0": {"gt": {"hotel": {"name": "caf\xe9"}}, "pr": {}}}}', ["not UTF-8", "0xe9"]),
-    "no text in TSV": (formats.star_tsv().encode().replace(b"cheap hotel", b"\xff"), ["not UTF-8", "line 2"]),
-    "deep": ("[" * 100_000 + "]" * 100_000, ["nested too deeply"]),
-    "no dialogue": ("{}", ["no known format: an empty JSON object"]),
-    "plain text": ("JGA 54.2\n", ["no known format", "JGA 54.2", "`format`"]),
-    "wrong slots only": (
-        json.dumps(
-            {f"{formats.ID}.json_0": {}, f"{formats.ID}.json_1": {"hotel-area": {"pred": "east", "gt": "west"}}}
-        ),
-        ["wrong slots only", "turn 0", "hint: ", "preds_full"],
-    ),
-    "labels without predictions": (formats.dstc10(), ["only with the gold states (dstc10)"]),
-    "a DSTC10 value": (
-        formats.dstc10().replace('["ely"]', '"ely"'),
-        ["expected a list", "dialogue 1, slot train-destination"],
-    ),
-    "an LDST value": (formats.ldst().replace("['west']", "west", 1), ["line 4: the value 'west'", "turn 0"]),
-    "an LDST turn": (
-        formats.ldst().replace("|||2|||", "|||two|||", 1),
-        ["line 31: the turn is not a number", "turn two"],
-    ),
-    "other slots in a dump": (formats.savn().replace('["', '["hotel-x", "', 1), ["30 values for 31 slots", "turn 0"]),
-    "TripPy's configuration": (
-        json.dumps({"dataset_name": "x", "class_types": ["none"], "slots": [], "label_maps": {}}),
-        ["TripPy's configuration, not its predictions", "hint: ", "pred_res.*.json", "`labels`"],
-    ),
-    "packed twice": (gzip.compress(gzip.compress(b"{}")), ["packed (", "hint: unpack it first"]),
-    "other objects": (
-        json.dumps({"version": 2, "a": "b"}),
-        ["no known format: a JSON object with the keys version, a"],
-    ),
-    "other lines": ('{"a": 1}\n{"a": 2}\n', ["no known format: JSON Lines whose objects have the keys a"]),
-    "a list for an object": (_gtpr(pr=["hotel-area-north"]), ["expected an object", "dialogue MUL1.json, turn 1"]),
-    "a list for a dialogue": (
-        json.dumps({"A": {"0": {"gt": {}, "pr": {}}}, "B": [1, 2]}),
-        ["expected an object", "found [1, 2]", "dialogue B"],
-    ),
-    "a number for a value": (
-        _gtpr(gt={"hotel": {"stars": 4}}),
-        ["expected a string, found 4", "dialogue MUL1.json, turn 1, slot hotel-stars"],
-    ),
-    "no gold in a turn": (
-        json.dumps({"MUL1.json": {"0": {"gt": {}, "pr": {}}, "1": {"pr": {}}}}),
-        ["no gt here", "dialogue MUL1.json, turn 1"],
-    ),
-    "no gold at all": (json.dumps({"dialogue_id": "D", "turn": 0, "pred": {}}), ["no gold inside (jsonl)", "`gold`"]),
-    "neither": (
-        json.dumps({"dialogue_id": "D", "turn": 0, "perdiction": {}}),  # misspelt
-        ["neither gold nor pred; unknown keys: perdiction", "`keys` gold=KEY,pred=KEY"],  # misspelt
-    ),
-    "a line's value": (
-        _line(gold={"hotel": {"stars": {"4": "5"}}}),
-        ["line 1: gold: an object, where a value must be", "dialogue MUL1, turn 0, slot hotel-stars"],
-    ),
-    "a line's turn": (_line(turn="first"), ["line 1: turn: the turn is not a number", "turn first"]),
-    "the same turn under two spellings": (
-        _line(dialogue_id="mul1.json") + _line(),
-        ["the same turn twice", "dialogue MUL1, turn 0"],
-    ),
-    "the same turn in one object": (
-        '{"MUL1.json": {"0": {"gt": {}, "pr": {}}, "0": {"gt": {}, "pr": {}}}}',
-        ["the key '0' twice"],
-    ),
-    "a turn that is no number": (
-        json.dumps({"MUL1.json": {"first": {"gt": {}, "pr": {}}}}),
-        ["the turn is not a number", "dialogue MUL1.json, turn first"],
-    ),
-    "a turn beyond any integer": (_line() + _line(turn=10**20), ["the turn is not a number from 0", "turn 1000000"]),
-    "a TSV with a column twice": (formats.star_tsv().replace("hotel-area", "hotel-name", 1), ["names a column twice"]),
-    "UTF-16": (formats.gtpr().encode("utf-16"), ["it looks like UTF-16, where UTF-8 text is expected"]),
-    "other turns in a SimpleTOD dialogue": (
-        json.dumps({"D": {"target_turn_belief": [[]], "generated_turn_belief": []}}),
-        ["no generated_turn_belief here", "dialogue D, turn 0"],
-    ),
-    "a ParlAI line without its turn": (
-        formats.parlai().replace('"turn_num"', '"turn"', 1),
-        ["line 1: no turn_num here"],
-    ),
-    "a CheckDST id": (formats.checkdst().replace("mul7001-1", "mul7001"), ["line 2: the dial_id 'mul7001' is not"]),
-    "two gold states": (
-        formats.parlai().replace('"eval_labels": [', '"eval_labels": ["", '),
-        ["line 1: 2 gold states, where there must be one", "dialogue mul7001.json, turn 0"],
-    ),
-    "a STAR slot": (
-        re.sub(r'("hotel-area": )[{][^}]*[}]', r'\1"west"', formats.star(), count=1),
-        ["expected an object, found 'west'", "dialogue MUL7001.json, turn 0, slot hotel-area"],
-    ),
-    "a TSV column that is no slot": (
-        formats.star_tsv().replace("hotel-area", "hotel area", 1),
-        ["the header has columns that are not slots: hotel area"],
-    ),
-    "a STAR key": (formats.star().replace("json_1", "json"), ["'MUL7001.json' is not of the form"]),
-    "a turn too large": (
-        json.dumps({"D_0": [[], []], "D_65536": [[], []]}),
-        ["the turn is not a number from 0 to 65535", "turn 65536"],
-    ),
-    "a pair that is none": (json.dumps({"D_0": [["hotel"], []]}), ["'hotel' is not of the form", "dialogue D, turn 0"]),
-    "one list of two": (
-        json.dumps({"D_0": [[], []], "D_1": [[]]}),
-        ["expected a list with an item 1", "dialogue D, turn 1"],
-    ),
-    "no predicted list": (
-        json.dumps({"D": {"0": {"turn_belief": [], "pred_bs_ptr": []}, "1": {"turn_belief": []}}}),
-        ["one pred_bs_* list", "dialogue D, turn 1"],
-    ),
-    "responses only": (json.dumps({"mul1": [{"response": "hello"}]}), ["no turn has a state"]),
-    "a ragged TSV": (formats.star_tsv()[:-60], ["line 3 has", "fields", "cut off"]),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_gets_one_message_that_says_where(name: str, here: Path) -> None:
-    content, said = BROKEN[name]
-    Path("p.json").write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(dstbench.DstbenchError) as caught:
-        dstbench.score("p.json")
-    message = str(caught.value)
-    assert message.startswith("p.json: ")
-    for part in said:
-        assert part in message
 
 
 def test_escapes_are_no_repeated_keys(here: Path) -> None:

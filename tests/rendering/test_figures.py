@@ -54,7 +54,8 @@ def size(svg: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in charts.LINES if name not in ("report", "compare models", "diagnose a little", "score along")]
+    "name",
+    [name for name in charts.LINES if name not in ("report", "compare models", "diagnose a little", "score along")],
 )
 def test_figures_fit_on_a_page_and_name_every_run_whole(name: str, folder: Path) -> None:
     words = of_ten(charts.LINES[name])
