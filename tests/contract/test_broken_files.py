@@ -1,4 +1,4 @@
-"""Files that cannot be used: each gets one error with its name, what is wrong and where, and no table."""
+"""Files that cannot be used get one error, with what is wrong and where; what is odd in others is noted."""
 
 from __future__ import annotations
 
@@ -37,14 +37,6 @@ def _record(turn: int = 0, /, **keys: Any) -> str:
 
 NORTH, SOUTH = {"hotel-area": "north"}, {"hotel-area": "south"}
 HEADER: Final = "dialogue_id,turn,gold,pred\n"
-_ROW: Final = """
-[[format]]
-name = "mine"
-path = "results [dialogue=sample] exchanges [turn=no]"
-gold = "truth.slots:flat"
-pred = "guess.slots:pairs"
-said = ["bot", "human"]
-"""
 #: Commands, and for each what must be said (parts are separated by ` & `) of which contents of the broken file.
 BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
     "score broken.json": [
@@ -203,18 +195,6 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
         ("no JSON object of dialogues", "[]"),
         ("no dialogue in the file", "{}"),
     ],
-    "score none.jsonl --rows broken.toml": [
-        ("a row without name", _ROW.replace('name = "mine"', "")),
-        ("cannot be called 'My Row'", _ROW.replace('name = "mine"', 'name = "My Row"')),
-        ("a row has no 'paths'", _ROW.replace("path =", "paths =")),
-        ("names no dialogue", _ROW.replace("[dialogue=sample]", "[]")),
-        ("a step '[dialog=sample]', which is of no known form", _ROW.replace("[dialogue=sample]", "[dialog=sample]")),
-        ("has no known notation", _ROW.replace(":pairs", ":pears")),
-        ("names other keys", _ROW.replace('["bot", "human"]', '["bot"]')),
-        ("is not a list of texts", _ROW.replace('["bot", "human"]', '"bot"')),
-        ("tables [[format]] declare formats", _ROW.replace("[[format]]", "[format]")),
-        ("not TOML", _ROW.replace("[[format]]", "[[format")),
-    ],
     "score keen.jsonl --gold broken.json": [
         ("dialogue MUL7001.json, turn 0, slot hotel-area",
          formats.crosswoz().replace('{"area": "west"', '{"area": 3', 1)),
@@ -232,6 +212,47 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
         ("item 1: not both & of y (dialogue MUL1, turn 1)", _trippy({"slot_prediction_y": "a"})),
     ],
 }  # fmt: skip
+
+
+def _few(text: str) -> str:
+    return text.replace("-1", "-4").replace('"turn_num": 1', '"turn_num": 4')
+
+
+def _good(wrong: int) -> str:
+    turns: dict[str, Any] = {f"MUL{n}_0": [["hotel-area-east", "hotel-stars-4"]] * 2 for n in range(100)}
+    return json.dumps(turns | {f"MUL{n}_0": [[], ["hotel-area-east"]] for n in range(wrong)})
+
+
+#: What must be said of which contents, though they are scored; each has JGA .5 or what is written behind it.
+NOTED: Final[list[tuple[str, str]]] = [
+    ("nothing", formats.parlai().replace("eval_labels", "labels")),  # as where it was trained
+    ("its gold may have been altered", formats.icdst()),
+    ("2 pieces of text that are not a slot and its value, left out",
+     formats.simpletod().replace('"hotel name not mentioned"', '"<|endoftext|>", "hotel"')),
+    ("was this run given the gold states?", _good(1)),  # .99
+    ("nothing", _good(2)),  # .98
+    ("3 turns & KAGE leaves out those", _few(formats.kage())),
+    ("3 turns & sample of 3,000 validation", _few(formats.parlai())),
+    ("1 turn & has the run finished?", json.dumps({"mul1": [{"bspn": "", "bspn_gen": "", "bspn_dict_gen": {}},
+                                                           {"bspn": "", "bspn_gen": ""}]})),  # 1
+    ("1 pred states list a slot twice & slot hotel-area",
+     json.dumps({"D_0": [["hotel-area-east", "hotel-area-west"], ["hotel-area-west"]]})),  # 1, as the last is kept
+    ("2 predicted values had marks of tokens", formats.trippy()),
+    # Records, of which all are right.
+    ("nothing", _record(gold=NORTH, pred=NORTH, utterance="hi", history=["x"])),
+    ("keys used: ID as dialogue, turn_idx as turn, gt as gold, predicted as pred",
+     json.dumps([{"ID": "MUL1", "turn_idx": 0, "gt": NORTH, "predicted": NORTH}])),
+    ("ground_truth as gold, predict as pred; not used: ground_truth_m24, predict_turn_label",
+     _record(ground_truth=NORTH, ground_truth_m24=SOUTH, predict=NORTH, predict_turn_label={"hotel-area": "x"})),
+    ("keys used: dialogue_id, turn, gold, pred; not used: state", _record(gold=NORTH, pred=NORTH, state=SOUTH)),
+    ("keys used: dialogue_id, turn, state as gold, pred", _record(state=NORTH, pred=NORTH)),
+    ("keys used: flag as dialogue and turn, gold, pred",
+     json.dumps([{"flag": "MUL1.json-0", "gold": NORTH, "pred": NORTH}])),
+    ("keys used: dialogue_id as dialogue and turn, gold, pred",
+     json.dumps([{"dialogue_id": "MUL1_turn_0", "gold": NORTH, "pred": NORTH}])),
+    ("keys used: gold, pred; dialogue and turn from the objects around the records",
+     json.dumps([{"dialogue_id": "MUL1", "turns": [{"gold": NORTH, "pred": NORTH}]}])),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -253,9 +274,20 @@ def test_a_broken_file_gets_one_message_that_says_where(command: str, at: int) -
     code, out, err = run(*shlex.split(command))
     assert (code in (1, 2), out) == (True, "")
     (error,) = (line for line in err.splitlines() if line.startswith("error: "))
-    assert Path(file).stem in error
+    assert file in error
     for part in said.split(" & "):
         assert part in err
     if not any(text in err for text in OF_OTHERS):
         again = sum(before == said for before, _ in BROKEN[command][:at])
         recorded.check("refusals", f"dstbench {command} # {said}{' again' * again}", err)
+
+
+@pytest.mark.parametrize("at", range(len(NOTED)))
+def test_what_is_odd_in_a_file_is_noted_beside_its_scores(at: int) -> None:
+    said, content = NOTED[at]
+    Path("noted.json").write_text(content, encoding="utf-8")
+    code, out, err = run("score", "noted.json", "-m", "jga")
+    assert code == 0, err
+    assert ("note: " not in err) if said == "nothing" else all(part in err for part in said.split(" & "))
+    again = sum(before == said for before, _ in NOTED[:at])
+    recorded.check("screens", f"dstbench score noted.json # {said}{' again' * again}", out + err)

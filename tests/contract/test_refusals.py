@@ -119,6 +119,11 @@ MISTAKES: Final = (
     Mistake(
         "compare keen.jsonl gold.jsonl", 1, "gold: & keen & '9' & '4' & 23 & D00, turn 0, slot hotel-stars", "--gold"
     ),
+    Mistake("compare keen.jsonl unset.jsonl", 1, "unset & no value instead of & hotel-stars", "--gold"),
+    Mistake("diff keen.jsonl gold.jsonl", 1, "after: & before & D00, turn 0, slot hotel-stars", "--gold"),
+    Mistake("reconcile 50 keen.jsonl hasty.jsonl", 2, "2 runs"),
+    Mistake("reconcile 50 keen.jsonl --most 5", 2, "--most & 5"),
+    Mistake("reconcile a keen.jsonl", 2, "'a' & not a score"),
     Mistake("compare keen.jsonl hasty.jsonl --baseline nobody", 2, "nobody", "keen, hasty"),
     Mistake("compare keen.jsonl hasty.jsonl --model m=nobody", 2, "'m' & nobody", "keen, hasty"),
     Mistake("compare keen.jsonl hasty.jsonl --level 2", 2, "level & 2", "0.95"),
@@ -204,6 +209,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "letter.jsonl": keen.replace('"turn": 1,', '"turn": "x",', 1),
         "state.jsonl": keen.replace('{"hotel-stars": "4"}', "[1]", 1),
         "gold.jsonl": keen.replace('"4"', '"9"'),
+        "unset.jsonl": keen.replace('{"hotel-stars": "4"}', "{}", 1),
         "part.jsonl": "\n".join(part),
         "bare.json": '{"mul0001": [{"state": {"hotel": {"area": "north"}}, "response": ""}]}',
         "bad.toml": "base = 1",

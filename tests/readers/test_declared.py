@@ -84,6 +84,28 @@ def test_a_module_may_have_rows() -> None:
     assert "|format:rowed@rowed#" in ok("score", "p.json", "--plugins", "rowed", "-m", "jga")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('name = "mine"', "", "a row without name"),
+        ('name = "mine"', 'name = "My Row"', "cannot be called 'My Row'"),
+        ("path =", "paths =", "a row has no 'paths'"),
+        ("[dialogue=sample]", "[]", "names no dialogue"),
+        ("[dialogue=sample]", "[dialog=sample]", "a step '[dialog=sample]', which is of no known form"),
+        (":pairs", ":pears", "has no known notation"),
+        ('["bot", "human"]', '["bot"]', "names other keys"),
+        ('["bot", "human"]', '"bot"', "is not a list of texts"),
+        ("[[format]]", "[format]", "tables [[format]] declare formats"),
+        ("[[format]]", "[[format", "not TOML"),
+    ],
+)
+def test_a_row_that_is_none_is_refused_before_anything_is_read(old: str, new: str, said: str) -> None:
+    Path("mine.toml").write_text(ROW.replace(old, new))
+    code, _, err = run("score", "nonesuch.json", "--rows", "mine.toml")
+    assert code == 2
+    assert said in " ".join(err.split())
+
+
 def test_a_file_that_is_not_there_is_refused() -> None:
     _, _, err = run("score", "p.json", "--rows", "nonesuch.toml")
     assert "nonesuch.toml: no such file" in err

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import dstbench
-from dstbench.readers import Source, find_format, read
+from dstbench.readers import Source, read
 from tests import formats
 from tests.corpora import EXAMPLE
 
@@ -64,50 +63,6 @@ def test_a_tsv_may_end_in_a_turn_without_its_last_slots(form: Callable[[], str],
     assert gold.cells.height == 39 * len(slots) + 1
 
 
-def test_gold_that_may_have_been_altered_is_said_so(here: Path) -> None:
-    Path("running_log.json").write_text(formats.icdst())
-    with pytest.warns(dstbench.DstbenchWarning, match=r"running_log\.json: its gold may have been altered"):
-        dstbench.score("running_log.json")
-
-
-def test_generated_text_that_is_no_state_is_counted(here: Path) -> None:
-    text = formats.simpletod().replace('"hotel name not mentioned"', '"<|endoftext|>", "hotel"')
-    Path("p.json").write_text(text)
-    with pytest.warns(
-        dstbench.DstbenchWarning, match=r"p\.json: 2 pieces of text that are not a slot and its value, left out"
-    ):
-        assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
-
-
-def test_a_run_that_is_too_good_is_said_so(here: Path) -> None:
-    turns = {f"MUL{n}_0": [["hotel-area-east", "hotel-stars-4"], ["hotel-stars-4", "hotel-area-east"]]
-             for n in range(100)}  # fmt: skip
-    for wrong, said in ((1, True), (2, False)):
-        turns |= {f"MUL{n}_0": [[], ["hotel-area-east"]] for n in range(wrong)}
-        Path("p.json").write_text(json.dumps(turns))
-        assert any("was this run given the gold states?" in note for note in read("p.json").notes) == said
-    Path("few.json").write_text(json.dumps({"MUL1_0": [[], []]}))
-    assert not read("few.json").notes
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("kage", "3 turns .*KAGE leaves out those"), ("parlai", "3 turns .*sample of 3,000 validation")]
-)
-def test_lost_turns_are_said_with_their_likely_cause(name: str, said: str, here: Path) -> None:
-    text = formats.WITH_BOTH[name]()
-    Path("p.json").write_text(text.replace("-1", "-4").replace('"turn_num": 1', '"turn_num": 4'))
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        dstbench.score("p.json")
-    assert re.search(said, "\n".join(str(warning.message) for warning in caught))
-
-
-def test_turns_that_fnctod_has_not_reached_are_counted(here: Path) -> None:
-    turns = [{"bspn": "", "bspn_gen": "", "bspn_dict_gen": {}}, {"bspn": "", "bspn_gen": ""}]
-    Path("p.json").write_text(json.dumps({"mul1": turns}))
-    found = next(note for note in read("p.json").notes if "has the run finished?" in note)
-    assert found.startswith("p.json: 1 turn")
-
-
 def test_a_slot_that_is_not_present_is_no_value_of_fnctods(here: Path) -> None:
     for name, values in (("fnctod", ["yes"]), ("pptod", ["not present", "yes"])):
         text = json.dumps({"bspn": "", "bspn_gen": "[hotel] name not present parking yes stars not mentioned"})
@@ -118,21 +73,9 @@ def test_a_slot_that_is_not_present_is_no_value_of_fnctods(here: Path) -> None:
         assert states.pred.cells["value"].cast(str).to_list() == values
 
 
-def test_parlais_gold_stands_under_labels_where_it_was_trained(here: Path) -> None:
-    Path("p.jsonl").write_text(formats.parlai().replace("eval_labels", "labels"))
-    assert dstbench.score("p.jsonl", metrics="jga")["value"].item() == 0.5
-
-
 def test_a_byte_order_mark_is_no_content(here: Path) -> None:
     Path("p.json").write_bytes(b"\xef\xbb\xbf" + formats.gtpr().encode())
     assert dstbench.score("p.json", metrics="jga")["value"].item() == 0.5
-
-
-def test_a_slot_listed_twice_with_two_values_is_reported(here: Path) -> None:
-    Path("p.json").write_text(json.dumps({"D_0": [["hotel-area-east", "hotel-area-west"], ["hotel-area-west"]]}))
-    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 1 pred states list a slot twice .* slot hotel-area"):
-        rows = dstbench.score("p.json", metrics="jga")
-    assert rows["value"].item() == 1  # the last is kept
 
 
 def test_only_empty_lines_and_comments_of_a_tsv_are_passed_over(here: Path) -> None:
@@ -163,20 +106,9 @@ def test_escapes_are_no_repeated_keys(here: Path) -> None:
     assert dstbench.score("p.json", metrics="jga")["value"].item() == 0
 
 
-def test_a_missing_file(here: Path) -> None:
-    Path("near.json").write_text(formats.gtpr())
-    with pytest.raises(dstbench.DstbenchError, match=r"no such file\nhint: in that folder: near\.json"):
-        dstbench.score("neer.json")
-
-
 def test_a_name_that_no_file_can_have(here: Path) -> None:
     with pytest.raises(dstbench.DstbenchError, match="x: cannot be read: File name too long"):
         dstbench.score("x" * 300)
-
-
-def test_an_unknown_format_is_a_usage_error() -> None:
-    with pytest.raises(dstbench.UsageError, match="there is no format 'gtp'\nhint: did you mean gtpr"):
-        find_format(Source("any"), "gtp")
 
 
 @pytest.mark.filterwarnings("ignore:.*is MultiWOZ's:dstbench.errors.DstbenchWarning")

@@ -20,31 +20,6 @@ NORTH, SOUTH = {"hotel-area": "north"}, {"hotel-area": "south"}
 
 
 @quiet
-@pytest.mark.parametrize(
-    ("record", "note"),
-    [
-        (_record(gold=NORTH, pred=NORTH), None),
-        (_record(gold=NORTH, pred=NORTH, utterance="hi", history=["x"]), None),
-        ({"ID": "MUL1", "turn_idx": 0, "gt": NORTH, "predicted": NORTH},
-         "keys used: ID as dialogue, turn_idx as turn, gt as gold, predicted as pred"),
-        (_record(ground_truth=NORTH, ground_truth_m24=SOUTH, predict=NORTH, predict_turn_label={"hotel-area": "x"}),
-         "keys used: dialogue_id, turn, ground_truth as gold, predict as pred; "
-         "not used: ground_truth_m24, predict_turn_label"),
-        (_record(gold=NORTH, pred=NORTH, state=SOUTH), "keys used: dialogue_id, turn, gold, pred; not used: state"),
-        (_record(state=NORTH, pred=NORTH), "keys used: dialogue_id, turn, state as gold, pred"),
-        ({"flag": "MUL1.json-0", "gold": NORTH, "pred": NORTH}, "keys used: flag as dialogue and turn, gold, pred"),
-        ({"dialogue_id": "MUL1_turn_0", "gold": NORTH, "pred": NORTH},
-         "keys used: dialogue_id as dialogue and turn, gold, pred"),
-        ({"dialogue_id": "MUL1", "turns": [{"gold": NORTH, "pred": NORTH}]},
-         "keys used: gold, pred; dialogue and turn from the objects around the records"),
-    ],
-)  # fmt: skip
-def test_a_note_says_which_keys_were_taken(record: dict[str, Any], note: str | None) -> None:
-    assert notes_of([record]) == ([] if note is None else [note])
-    assert table_of([record]).rows() == [("MUL1", 0, "hotel-area", "north", "north")]
-
-
-@quiet
 def test_keys_that_the_user_gives_are_not_told() -> None:
     keys = {"id": "flag", "turn": "flag", "gold": "ground_truth_m24", "pred": "ours"}
     record = {"flag": "MUL1-0", "ground_truth": SOUTH, "ground_truth_m24": NORTH, "ours": NORTH, "prediction": SOUTH}

@@ -67,12 +67,6 @@ def test_an_informed_none_keeps_what_was_there(here: Path) -> None:
     assert [row[-1] for row in found] == wanted
 
 
-def test_tokens_are_counted(here: Path) -> None:
-    Path("p.json").write_text(formats.trippy())
-    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 2 predicted values had marks of tokens"):
-        dstbench.score("p.json")
-
-
 @pytest.mark.filterwarnings("ignore:.*MultiWOZ's:dstbench.DstbenchWarning")
 @pytest.mark.parametrize(
     ("slots", "first"),
