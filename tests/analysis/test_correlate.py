@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -266,29 +265,6 @@ def as_released(rows: Rows) -> dict[str, list[float | None]]:
     return {name: [values[i] for values in apart] for i, name in enumerate(names)}
 
 
-def test_the_released_protocol_by_plain_loops(data: Path) -> None:
-    """Pooled, TripPy and T5 zero-shot in restaurants: not the papers' two runs, which are TRADE and SOM-DST."""
-    predictions = data / "predictions"
-    runs = [predictions / "trippy" / "trippy_result.json", predictions / "gca_t5_train" / "zeroshot_restaurant.json"]
-    found = dstbench.traits(runs, protocol="released")
-    columns = as_released(found.dialogues.to_dicts())
-    check_matrix(found.correlations, columns)
-    assert set(found.correlations["run"]) == set(found.differences["run"]) == {"pooled"}
-    assert set(found.correlations["rows"]) == set(found.differences["rows"]) == {"released"}
-    n = len(columns["gca"])
-    r = [r_of(columns["nu_released"], columns[name])[0] for name in ("fga:lam=0.75", "gca")]
-    across = r_of(columns["fga:lam=0.75"], columns["gca"])[0]
-    assert r[0] is not None
-    assert r[1] is not None
-    assert across is not None
-    wanted = compare_overlapping(r[0], r[1], across, n)
-    row = found.differences.row(1, named=True)
-    assert (row["first"], row["n_first"]) == ("nu_released,fga:lam=0.75", n)
-    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx(
-        (wanted.difference, *wanted.zou), abs=1e-9
-    )
-
-
 def test_what_no_rows_are_is_told() -> None:
     with pytest.raises(dstbench.UsageError, match="per='slot' is none of dialogue, turn"):
         dstbench.correlate(synthetic(4), per="slot")  # type: ignore[arg-type] # the point
@@ -405,11 +381,19 @@ def test_differences_of_traits_are_those_of_correlate() -> None:
     assert dstbench.traits(runs, metrics="jga").differences.is_empty()
 
 
-def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
+def test_the_released_protocol_by_plain_loops_pools_and_names_one_run_as_it_is() -> None:
     runs = synthetic(80)
     pooled = dstbench.traits(runs, protocol="released")
-    check_matrix(pooled.correlations, as_released(pooled.dialogues.to_dicts()))
-    assert set(pooled.correlations["run"]) == {"pooled"}
+    columns = as_released(pooled.dialogues.to_dicts())
+    check_matrix(pooled.correlations, columns)
+    for frame in (pooled.correlations, pooled.differences):
+        assert frame.select("run", "rows").unique().rows() == [("pooled", "released")]
+    pairs = [("nu_released", "fga:lam=0.75"), ("nu_released", "gca"), ("fga:lam=0.75", "gca")]
+    first, second, across = (r_of(columns[a], columns[b])[0] or 0 for a, b in pairs)
+    wanted = compare_overlapping(first, second, across, n := len(columns["gca"]))
+    row = pooled.differences.row(1, named=True)
+    assert (row["first"], row["n_first"]) == ("nu_released,fga:lam=0.75", n)
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
     one = dstbench.traits({"careful": runs["careful"]}, protocol="released", metrics="fga,gca", to="sum")
     assert set(one.correlations["run"]) == {"careful"}
     assert one.correlations["first"].unique(maintain_order=True).to_list() == ["to_sum", "nu_released", "fga"]
