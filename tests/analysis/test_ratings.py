@@ -24,7 +24,6 @@ from dstbench.stats import (
     pearson,
     spearman,
 )
-from tests.commands import ok, run
 
 RUNS = synthetic(60)
 NAMES = "jga,rsa,gca"
@@ -284,29 +283,9 @@ def test_a_column_that_seldom_varies_has_no_interval() -> None:
     assert found.differences["low"].item() is None
 
 
-# --- on the command line ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def rated(here: Path) -> list[str]:
-    """The words of a command over three runs, two of them rated."""
-    for name, table in RUNS.items():
-        dstbench.write_long(dstbench.open_runs({name: table})[0], here / f"{name}.parquet")
-    invented(RUNS, "dialogue").write_csv("ratings.csv")
-    return [
-        "correlate",
-        *(f"{name}.parquet" for name in RUNS),
-        "--ratings",
-        "ratings.csv",
-        "-m",
-        NAMES,
-    ]
-
-
-def test_turns_are_correlated_without_being_asked(rated: list[str]) -> None:
+def test_turns_are_correlated_without_being_asked(here: Path) -> None:
     invented(RUNS, "dialogue", "turn").write_parquet("turns.parquet")
-    words = [word.replace("ratings.csv", "turns.parquet") for word in rated]
-    assert "turns of 60 dialogues" in ok(*words).splitlines()[0]
-    code, _, err = run(*words, "--per", "dialogue")
-    assert code == 2
-    assert "turns.parquet rates turns, not dialogues" in err
+    found = dstbench.correlate(RUNS, metrics=NAMES, ratings="turns.parquet")
+    assert found.rated.select("per", "dialogues").filter(pl.col("dialogues") == 60).rows()[0] == ("turn", 60)
+    with pytest.raises(dstbench.UsageError, match=r"turns\.parquet rates turns, not dialogues"):
+        dstbench.correlate(RUNS, metrics=NAMES, ratings="turns.parquet", per="dialogue")

@@ -19,7 +19,6 @@ from tests.audit.test_missing_annotations import hotels
 from tests.audit.test_reviewing import lines
 from tests.commands import run
 from tests.planted import ONTOLOGY, States, consistent, find, memory, said, take_out
-from tests.readers.test_datasets import multiwoz_with_splits
 
 Row = tuple[str | None, str | None, str | None]  # split, domain, slot
 
@@ -122,18 +121,6 @@ def test_one_dialogue_in_two_files_is_refused(here: Path) -> None:
     assert hint.startswith("hint: all files are read as one corpus")
     Path("pred.jsonl").write_text('{"dialogue_id": "X", "turn": 0, "pred": {}, "user": "hm"}\n')
     assert "pred.jsonl: no gold inside" in run("audit", "inconsistency", "a.jsonl", "pred.jsonl")[2]
-
-
-@pytest.mark.filterwarnings("ignore:no rule judges hotel-area")  # this gold names no place
-def test_a_dataset_that_knows_its_splits(here: Path) -> None:
-    Path("MULTIWOZ").mkdir()
-    for name, content in multiwoz_with_splits().items():
-        Path(name).write_bytes(content)
-    talk = said([{"dialogue_id": f"MUL{n}", "turn": 0, "user": "in the north"} for n in range(1, 5)])
-    totals = audit.inconsistency("MULTIWOZ", said=talk).modified.filter(pl.col("domain").is_null())
-    assert totals.select("split", "of_dialogues").rows() == [("train", 1), ("dev", 1), ("test", 2), (None, 4)]
-    one = audit.inconsistency("MULTIWOZ", said=talk, split="dev").modified
-    assert one.filter(pl.col("domain").is_null()).select("split", "of_dialogues").rows() == [(None, 1)]
 
 
 def test_of_a_value_that_both_say_in_one_turn_only_the_users_mention_counts() -> None:

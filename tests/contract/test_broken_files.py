@@ -35,6 +35,14 @@ def _record(turn: int = 0, /, **keys: Any) -> str:
     return json.dumps([{"dialogue_id": "MUL1", "turn": turn, **keys}])
 
 
+_NESTED = {"hotel": {"area": "north"}}
+
+
+def _lists(gold: Any, pred: Any) -> str:
+    right = {"dialogue_id": "SNG2", "gold": [_NESTED], "pred": [_NESTED]}
+    return json.dumps([right, {"dialogue_id": "SNG1", "gold": gold, "pred": pred}])
+
+
 NORTH, SOUTH = {"hotel-area": "north"}, {"hotel-area": "south"}
 HEADER: Final = "dialogue_id,turn,gold,pred\n"
 #: Commands, and for each what must be said (parts are separated by ` & `) of which contents of the broken file.
@@ -97,6 +105,13 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
         ("expected a list with an item 1 & dialogue D, turn 1", json.dumps({"D_0": [[], []], "D_1": [[]]})),
         ("one pred_bs_* list & dialogue D, turn 1",
          json.dumps({"D": {"0": {"turn_belief": [], "pred_bs_ptr": []}, "1": {"turn_belief": []}}})),
+        ("data of format gtpr under several keys: dev, test",
+         json.dumps({split: {"MUL1": {"0": {"gt": {}, "pr": {}}}} for split in ("dev", "test")})),
+        ("the key 'jga' twice", f'{{"data": {formats.gtpr()}, "jga": 1, "jga": 2}}'),
+        ("the key 'data' twice", f'{{"data": {formats.gtpr()}, "d\\u0061ta": {formats.som()}}}'),
+        ("gold and pred do not have the same turns (2 and 1 states)", _lists([_NESTED] * 2, [_NESTED])),
+        ("gold and pred do not have the same turns (1 and 1 states)", _lists({"0": _NESTED}, {"1": _NESTED})),
+        ("an object, where a value must be & turn 0, slot hotel", _lists([_NESTED], [{"hotel": {"area": {"x": 1}}}])),
         ("no turn has a state", json.dumps({"mul1": [{"response": "hello"}]})),
         ("line 3 has & fields & cut off", formats.star_tsv()[:-60]),
     ],
@@ -140,6 +155,8 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
         ("no dialogue in the file", HEADER),
         ("line 2: turn: the turn is not a number", HEADER + "MUL1,first,{},{}\n"),
         ("no known format", "a,b\n1,2\n"),
+        ("1 gold turn without a prediction & dialogue MUL1, turn 1 & --missing wrong",
+         "dialogue,turn,slot,gold,pred\nMUL1,0,hotel-area,north,north\nMUL1,1,hotel-area,north,\nMUL1,1,,,none\n"),
         ("line 2: a gold value without a slot", "dialogue,turn,slot,gold,pred\nMUL1,0,,north,\nMUL1,0,hotel-area,x,\n"),
     ],
     "correlate keen.jsonl --ratings broken.csv": [

@@ -75,6 +75,7 @@ APART: Final = ("check", "sweep", "sweep to a target")
 #: Commands of which only what they say is recorded, as others are laid out alike: each reaches a sentence of its own.
 SAID: Final[dict[str, tuple[str, ...]]] = {
     "audit inconsistency, pairs": ("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--pairs", "3"),
+    "audit scores, dialogues": (*ASKED["audit scores"][:3], "--version", "a=keen.jsonl", "--version", "b=less.jsonl"),
     "audit scores, turns": (*ASKED["audit scores"][:3], "--version", "a=keen.jsonl", "--version", "b=fewer.jsonl"),
     "audit scores, fuzzy": (*ASKED["audit scores"][:-2], "--signature"),
     "check of single turns": ("check", "single.jsonl", "keen.jsonl"),
@@ -126,7 +127,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "marks.json").write_text(formats.fga_trippy(turns), "utf-8")
     new = [{**turn, "pred": {slot: v for slot, v in turn["gold"].items() if v != before["gold"].get(slot)}}
            for before, turn in pairwise([{"gold": {}}, *turns])]  # fmt: skip
-    for name, own in (("fewer", [*turns[:3], *turns[4:]]), ("single", new)):
+    for name, own in (("fewer", [*turns[:3], *turns[4:]]), ("less", turns[8:]), ("single", new)):
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, own)), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

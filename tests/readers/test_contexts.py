@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import dstbench
 from tests import formats
 from tests.corpora import FEW
-from tests.readers.test_datasets import multiwoz_with_splits
 
 speakers = st.lists(st.tuples(st.sampled_from(["USER", "SYSTEM"]), st.text(min_size=1, max_size=4)), max_size=8)
 
@@ -49,13 +48,3 @@ def test_each_user_turn_follows_what_the_system_said_last(
 def test_parlai_without_speakers_is_unknown(here: Path) -> None:
     Path("p").write_text(formats.parlai().replace("<system> ", "").replace("<user> A", "A"))
     assert dstbench.contexts("p").select("system", "user").rows() == [(None, None), (None, formats.USER[1])]
-
-
-def test_contexts_of_one_split(here: Path) -> None:
-    Path("MULTIWOZ").mkdir()
-    for name, content in multiwoz_with_splits().items():
-        Path(name).write_bytes(content.replace(b'"text": ""', b'"text": "Hello"'))
-    assert dstbench.contexts("MULTIWOZ")["dialogue"].to_list() == ["MUL1", "MUL2", "MUL3", "MUL4"]
-    assert dstbench.contexts("MULTIWOZ", split="dev")["dialogue"].to_list() == ["MUL3"]
-    with pytest.raises(dstbench.DstbenchError, match="no dialogue of the split 'trial'"):
-        dstbench.contexts("MULTIWOZ", split="trial")

@@ -45,14 +45,6 @@ def test_lines_of_slots_give_the_same_table(
     assert table_of(path).equals(table_of(states))
 
 
-def test_a_line_without_a_slot_may_mark_a_turn_without_a_prediction(here: Path) -> None:
-    Path("p.csv").write_text(
-        "dialogue,turn,slot,gold,pred\nMUL1,0,hotel-area,north,north\nMUL1,1,hotel-area,north,\nMUL1,1,,,none\n"
-    )
-    with pytest.raises(dstbench.DstbenchError, match=r"1 gold turn without a prediction .*dialogue MUL1, turn 1"):
-        dstbench.scan("p.csv")
-
-
 @quiet
 def test_what_pandas_writes_is_read(here: Path) -> None:
     """A first column without a name, whole numbers as 3.0, a long field, and what Python prints of a state."""

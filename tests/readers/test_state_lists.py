@@ -114,23 +114,6 @@ def test_other_lists_are_divided_as_well(here: Path) -> None:
     assert dstbench.contexts("p.json").rows() == [("SNG1", 0, None, "a"), ("SNG1", 1, "c", "b")]
 
 
-@pytest.mark.parametrize(
-    ("record", "said"),
-    [
-        ({"gold": [N, N], "pred": [N]}, r"gold and pred do not have the same turns \(2 and 1 states\)"),
-        ({"gold": {"0": N}, "pred": {"1": N}}, r"gold and pred do not have the same turns \(1 and 1 states\)"),
-        (
-            {"gold": [N], "pred": [{"hotel": {"area": {"x": 1}}}]},
-            "an object, where a value must be .*turn 0, slot hotel",
-        ),
-    ],
-)
-@quiet
-def test_lists_that_do_not_fit_are_refused(record: dict[str, Any], said: str) -> None:
-    with pytest.raises(dstbench.DstbenchError, match=said):
-        dstbench.scan([{"dialogue_id": "SNG2", "gold": [N], "pred": [N]}, {"dialogue_id": "SNG1", **record}])
-
-
 @quiet
 def test_a_wrapper_of_both_sides(here: Path) -> None:
     for gold, pred in (("gold", "pred"), ("references", "predictions"), ("labels", "outputs")):
