@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
 
 import typer.main
 from typer.testing import CliRunner
@@ -17,8 +16,6 @@ import dstbench.cli  # noqa: F401 (adds its commands)
 from dstbench import plugins
 from dstbench.cli.app import app
 from dstbench.metrics import parse
-from dstbench.rendering.tables import render
-from dstbench.rendering.terminal import Screen, laid_out_for
 
 #: Exit code, standard output, standard error.
 Result = tuple[int, str, str]
@@ -38,12 +35,6 @@ def run(*words: str) -> Result:
             stream.flush()
         out, err = (stream.getvalue().decode("utf-8", "replace") for stream in streams[:2])
     return code, out, err
-
-
-def whole(result: Any) -> str:
-    """A result as text, with what text shows on request."""
-    with laid_out_for(Screen(everything=True)):
-        return render(result, "text")
 
 
 @contextmanager

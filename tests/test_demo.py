@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 import dstbench
 from dstbench.demo import TRACKERS, synthetic
 from dstbench.runs.rules import check_long
-from tests.commands import run
 
 
 def test_the_corpus_is_made_of_valid_long_tables_over_one_gold() -> None:
@@ -32,17 +29,3 @@ def test_one_seed_gives_one_corpus_whichever_trackers_are_asked_for() -> None:
     assert not synthetic(20)["eager"].equals(synthetic(20, seed=2)["eager"])
     with pytest.raises(dstbench.UsageError, match="a corpus of 0 dialogues"):
         synthetic(0)
-
-
-@pytest.mark.again
-@pytest.mark.usefixtures("undrawn")
-def test_the_demo_writes_a_sample_of_any_size(here: Path) -> None:
-    code, _, err = run("demo", "--dialogues", "7", "-o", "deep/sample")
-    assert code == 0
-    files = sorted(path.name for path in Path("deep/sample").iterdir())
-    sample = ["careful.parquet", "eager.parquet", "forgetful.parquet", "worked.jsonl"]
-    assert files == [*sample[:1], "dstbench-demo.html", *sample[1:]]
-    assert all(f"wrote deep/sample/{name}" in err.replace("\\", "/") for name in files)
-    assert dstbench.score("deep/sample/eager.parquet", metrics="jga")["dialogues"].item() == 7
-    with pytest.warns(dstbench.DstbenchWarning, match="attraction-pricerange"):
-        assert dstbench.score("deep/sample/worked.jsonl", metrics="jga")["dialogues"].item() == 5

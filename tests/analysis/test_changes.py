@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.analysis.changes import diff
 from dstbench.rendering.tables import render
-from tests.commands import run
 
 State = dict[str, Any]
 SLOTS = ("hotel-area", "hotel-stars", "taxi-departure", "train-day")
@@ -138,29 +135,3 @@ def test_p_of_groups_are_those_of_each_alone_after_holm() -> None:
     assert max(wanted.values()) > 2 * min(alone.values())
     found = dict(diff(before, after).groups.filter(by="slot").select("group", "p").iter_rows())
     assert found == pytest.approx(wanted, abs=0.05)
-
-
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_what_differs_in_gold_is_refused() -> None:
-    states = corpus(1)
-    other = [{**state, "gold": {"hotel-area": "z"}} for state in states]
-    with pytest.raises(dstbench.DstbenchError, match="gold"):
-        diff(states, other)
-
-
-@pytest.mark.again
-def test_the_dialogues_to_read_are_one_page_as_show_has_them(here: Path) -> None:
-    """Each as `show` prints it, in the order of the list."""
-    before = corpus(4)
-    for name, states in (("a", before), ("b", worse(before, 4))):
-        Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, states)), encoding="utf-8")
-    listed = json.loads(run("diff", "a.jsonl", "b.jsonl", "--most", "3", "--format", "json")[1])["dialogues"]
-    code, page, _ = run("diff", "a.jsonl", "b.jsonl", "--most", "3", "--read", "--format", "md")
-    assert not code
-    parts = []
-    for row in listed:
-        _, shown, _ = run("show", "a.jsonl", row["dialogue"], "--against", "b.jsonl", "--format", "md")
-        tables = shown[: shown.index("= correct, - missed")].rstrip()
-        parts.append(tables.replace("A: a ", "A: before ").replace("B: b ", "B: after "))
-    assert page[: page.index("= correct, - missed")].rstrip() == "\n\n".join(parts)
-    assert "--read" in run("diff", "a.jsonl", "b.jsonl")[1]

@@ -29,21 +29,8 @@ pytestmark = pytest.mark.filterwarnings(
 METRICS = "jga,sa,rsa,f1,fga,gca,wrong"
 #: Differences that change their sign when a pair is turned round.
 SIGNED = ("difference", "low", "high")
-ALIKE = (
-    "se",
-    "p",
-    "p_adjusted",
-    "m",
-    "p_smallest",
-    "resamples",
-    "resamples_needed",
-    "significant",
-    "may_flip",
-    "ties",
-    "unscored",
-    "discordant",
-    "detectable",
-)
+ALIKE = ("se", "p", "p_adjusted", "m", "p_smallest", "resamples", "resamples_needed", "significant", "may_flip",
+         "ties", "unscored", "discordant", "detectable")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +114,6 @@ def test_resamples_drawn_and_scored_by_hand() -> None:
 
 
 # --- laws ----------------------------------------------------------------------------------------------------------
-
-
-def test_values_and_signatures_are_those_of_score(found: Leaderboard, three: dict[str, Any]) -> None:
-    scored = dstbench.score(three, metrics=METRICS)
-    names = ["run", "metric", "value", "turns", "dialogues", "signature"]
-    assert found.scores.select(names).equals(scored.select(names))
 
 
 def test_a_run_against_itself(three: dict[str, Any]) -> None:
@@ -228,18 +209,6 @@ def test_an_interval_excludes_0_exactly_where_p_is_at_most_the_level(
     assert untested.select(pl.col("low", "high", "detectable").is_null().all()).row(0) in [(True,) * 3, (None,) * 3]
     assert rows.filter(pl.col("low").is_null() != pl.col("detectable").is_null()).is_empty()
     assert rows.filter(pl.col("detectable") <= 0).is_empty()
-
-
-def test_more_resamples_are_drawn_where_the_verdict_may_hang_on_the_seed() -> None:
-    runs = synthetic(50)
-    with pytest.warns(dstbench.DstbenchWarning, match="another `seed` may give the other verdict, even with 5,000"):
-        found = dstbench.compare(runs, resamples=500)
-    near, *far = found.differences.sort((pl.col("p") - 0.05).abs()).iter_rows(named=True)
-    assert (near["resamples"], near["may_flip"]) == (5_000, True)
-    assert {(row["resamples"], row["may_flip"]) for row in far} == {(500, False)}
-    assert "careful and eager; `compare --resamples 50000` says more" in render(found, "text")
-    again = dstbench.compare(runs, resamples=5_000).differences.filter(run=near["run"], other=near["other"])
-    assert again["p"].item() == near["p"] or again["resamples"].item() == 50_000
 
 
 def test_at_the_ceiling_intervals_do_not_collapse() -> None:
@@ -364,20 +333,6 @@ def two(name: str = "D", **changed: Any) -> States:
     return [*states, *({"dialogue_id": name, "turn": t, "gold": area, "pred": area, **changed} for t in range(2))]
 
 
-def test_runs_must_have_the_same_gold() -> None:
-    other = two()
-    other[3] = {**other[3], "gold": {"hotel-area": "south", "hotel-stars": "4"}}
-    with pytest.raises(dstbench.DstbenchError) as caught:
-        dstbench.compare({"one": two(), "other": other}, resamples=5)
-    error = caught.value
-    assert not isinstance(error, dstbench.UsageError)
-    assert (error.file, error.dialogue, error.turn, error.slot) == ("other", "D", 1, "hotel-area")
-    assert "not that of one: 'south' instead of 'north'; turns that differ: 1" in error.what
-    other[3] = {**other[3], "gold": {"hotel-area": "north", "hotel-stars": "4"}}
-    with pytest.raises(dstbench.DstbenchError, match=r"'4' instead of no value.*slot hotel-stars"):
-        dstbench.compare({"one": two(), "other": other}, resamples=5)
-
-
 def test_gold_is_the_same_if_the_convention_takes_it_for_the_same() -> None:
     runs = {"one": two(), "other": two(gold={"hotel-area": "North "}, pred={})}
     with pytest.raises(dstbench.DstbenchError, match="'North ' instead of 'north'"):
@@ -485,12 +440,17 @@ def test_values_are_those_of_score_for_any_states(first: States, second: States)
         assert row["wins"] + row["ties"] + row["losses"] + row["unscored"] == found.design["dialogues"].item()
 
 
-def test_the_level_is_that_of_intervals_and_tests(three: dict[str, Any]) -> None:
-    narrow, wide = (dstbench.compare(three, resamples=400, level=level) for level in (0.5, 0.99))
-    assert (narrow.scores["low"] > wide.scores["low"]).all()
-    assert (narrow.scores["high"] < wide.scores["high"]).all()
-    assert wide.design["level"].item() == 0.99
-    assert wide.differences["significant"].to_list() == [p <= 0.01 for p in wide.differences["p_adjusted"]]
+def test_another_run_changes_no_pair(found: Leaderboard, three: dict[str, Any]) -> None:
+    two = {name: three[name] for name in ("careful", "forgetful")}
+    alone = dstbench.compare(two, metrics=METRICS, resamples=400, seed=3).differences
+    among = found.differences.filter(run="careful", other="forgetful")
+    same = ["metric", *SIGNED, "se", "wins", "losses"]
+    alone, among = (
+        rows.join(other, ["metric", "resamples"], "semi") for rows, other in ((alone, among), (among, alone))
+    )
+    assert alone.height > 3  # in the other metrics, more resamples are drawn for one of them
+    for one, other in zip(alone.select(same).iter_rows(), among.select(same).iter_rows(), strict=True):
+        assert one[1:] == pytest.approx(other[1:], abs=1e-12)
 
 
 @pytest.mark.again
@@ -536,12 +496,3 @@ def test_the_order_of_models_and_their_runs_does_not_matter(three: dict[str, Any
         assert row == pytest.approx(same, abs=1e-12)
     assert one.differences["low"].item() == pytest.approx(-other.differences["high"].item())
     assert one.differences["p"].item() == pytest.approx(other.differences["p"].item())
-
-
-@pytest.mark.filterwarnings("ignore:.*slots that gold never has:dstbench.DstbenchWarning")
-def test_slots_of_gold_make_t_of_slot_accuracy() -> None:
-    runs = {"one": two(), "other": two(pred={"hotel-area": "north", "zoo-name": "x"})}
-    with pytest.warns(dstbench.DstbenchWarning, match="1 slot that MultiWOZ does not have"):
-        found = dstbench.compare(runs, metrics="sa", resamples=5).scores
-    assert found["signature"].str.starts_with("sa(T=1,slots=gold)|").all()
-    assert found["value"].to_list() == [1, 0.5]

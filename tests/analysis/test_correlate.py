@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import statistics
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +16,7 @@ from scipy import stats as reference
 
 import dstbench
 from dstbench.analysis import findings as sentences
-from dstbench.analysis.correlate import COLUMNS, TESTS
+from dstbench.analysis.correlate import TESTS
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import layout_of
 from dstbench.stats import (
@@ -31,13 +28,11 @@ from dstbench.stats import (
 )
 from dstbench.stats.adjust import holm
 from dstbench.typing import Per
-from tests import formats, oracle
+from tests import oracle
 from tests.analysis.test_diagnose import by_dialogue
-from tests.commands import ok, run
 from tests.corpora import LARGE, States, corpora
 
 Rows = list[dict[str, Any]]
-#: Of each frame that `dstbench correlate` prints: its schema.
 
 
 def r_of(x: list[float | None], y: list[float | None]) -> tuple[float | None, int]:
@@ -270,86 +265,9 @@ def as_released(rows: Rows) -> dict[str, list[float | None]]:
     return {name: [values[i] for values in apart] for i, name in enumerate(names)}
 
 
-def test_the_released_protocol_by_plain_loops(data: Path) -> None:
-    """Pooled, TripPy and T5 zero-shot in restaurants: not the papers' two runs, which are TRADE and SOM-DST."""
-    predictions = data / "predictions"
-    runs = [predictions / "trippy" / "trippy_result.json", predictions / "gca_t5_train" / "zeroshot_restaurant.json"]
-    found = dstbench.traits(runs, protocol="released")
-    columns = as_released(found.dialogues.to_dicts())
-    check_matrix(found.correlations, columns)
-    assert set(found.correlations["run"]) == set(found.differences["run"]) == {"pooled"}
-    assert set(found.correlations["rows"]) == set(found.differences["rows"]) == {"released"}
-    n = len(columns["gca"])
-    r = [r_of(columns["nu_released"], columns[name])[0] for name in ("fga:lam=0.75", "gca")]
-    across = r_of(columns["fga:lam=0.75"], columns["gca"])[0]
-    assert r[0] is not None
-    assert r[1] is not None
-    assert across is not None
-    wanted = compare_overlapping(r[0], r[1], across, n)
-    row = found.differences.row(1, named=True)
-    assert (row["first"], row["n_first"]) == ("nu_released,fga:lam=0.75", n)
-    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx(
-        (wanted.difference, *wanted.zou), abs=1e-9
-    )
-
-
-# --- on the command line -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def models(here: Path) -> list[str]:
-    """Two runs over 40 dialogues, as long tables."""
-    names = []
-    for name, table in list(synthetic(40).items())[:2]:
-        names.append(f"{name}.parquet")
-        dstbench.write_long(dstbench.open_runs({name: table})[0], here / names[-1])
-    return names
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["-m", "jga"], "a correlation is between two metrics"),
-        (["-m", "jga,to_men"], "did you mean to_mean"),
-        (["-m", "jga,turn"], "no column of dialogues 'turn'"),
-        (["-m", "jga,turns", "--per", "turn"], "no column of turns 'turns'"),
-        (["-m", "jga,fga:lam=x"], "not a number"),
-        (["--versus", "jga,fga"], "names three or four columns, not 2"),
-        (["--versus", "jga,jga,fga"], "the correlation of a column with itself"),
-        (["--versus", "jga,fga,fga,jga"], "compared with itself"),
-        (["--versus", "jga,fga,gca", "--per", "turn", "--test", "all"], "turns of one dialogue are not independent"),
-        (["--between-runs", "--per", "turn"], "turns of one dialogue are not independent"),
-        (["--between-runs"], "only one run is given"),
-        (["--test", "williams"], "did you mean williams1959"),
-        (["--level", "95"], "level 95.0 is not between 0 and 1"),
-        (["--per", "slot"], "slot"),
-        (["-o", "model.json"], "overwritten"),
-    ],
-)
-def test_wrong_usage_is_told(here: Path, words: list[str], told: str) -> None:
-    Path("model.json").write_text(formats.gtpr())
-    code, out, err = run("correlate", "model.json", *words)
-    assert (code, out) == (2, "")
-    assert told in err
-
-
-@pytest.mark.again
-def test_what_cannot_be_had_is_told(models: list[str], here: Path) -> None:
-    code, out, err = run("correlate", *models, "--name", "pooled", "--name", "b")
-    assert (code, out) == (2, "")
-    assert "a run is called 'pooled'" in err
-    Path("trippy_result.json").write_text(formats.fga_trippy())
-    code, out, _ = run("correlate", "trippy_result.json", "--format", "json")
-    assert code == 0
-    assert [(row["first"], row["second"]) for row in json.loads(out)["matrix"]] == [
-        ("jga", "sa:T=30"), ("jga", "fga"), ("sa:T=30", "fga")
-    ]  # fmt: skip
-    code, _, err = run("correlate", "trippy_result.json", "-m", "jga,turns")
-    assert code == 2
-    assert "turns cannot be computed, as the run holds no states" in err
-    assert run("correlate", "nowhere.json")[0] == 1
+def test_what_no_rows_are_is_told() -> None:
     with pytest.raises(dstbench.UsageError, match="per='slot' is none of dialogue, turn"):
-        dstbench.correlate(models, per="slot")  # type: ignore[arg-type] # the point
+        dstbench.correlate(synthetic(4), per="slot")  # type: ignore[arg-type] # the point
 
 
 def _with_mistakes(table: pl.DataFrame) -> pl.DataFrame:
@@ -409,27 +327,6 @@ def test_pooled_is_one_run_of_all_dialogues() -> None:
     assert apart.differences["p_adjusted"].to_list() == pytest.approx(holm(apart.differences["p"]).tolist())
 
 
-@pytest.mark.again
-@pytest.mark.filterwarnings("ignore:.* has no interval:dstbench.errors.DstbenchWarning")
-def test_columns_are_taken_as_they_are_named() -> None:
-    states = synthetic(30)["careful"]
-    for name in COLUMNS["dialogue"]:
-        assert dstbench.correlate(states, metrics=["jga", name]).matrix["second"].item() == name
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = dstbench.correlate(states, metrics=[*COLUMNS["turn"]], per="turn")
-    told = " ".join(str(warning.message) for warning in caught)
-    assert "has no interval: too few dialogues, or all but one have the same value" in told
-    assert re.search(
-        r"table: error_age is undefined in \d+ of \d+ turns: its correlations are over the other \d+", told
-    )
-    assert found.matrix["n"].max() == dstbench.turns(states).height
-    assert found.signatures.is_empty()
-    one = dstbench.correlate(states, metrics=" jga, fga:lam=0.50").matrix
-    other = dstbench.correlate(states, metrics=[dstbench.parse("jga"), "fga"]).matrix
-    assert one.equals(other)
-    assert one.equals(dstbench.correlate(states, metrics=["jga, fga"]).matrix)  # as `-m jga,fga` gives it
-
-
 @pytest.mark.filterwarnings("ignore:.*MultiWOZ:dstbench.errors.DstbenchWarning")
 def test_the_last_bits_of_scores_are_not_correlated() -> None:
     """GCA of 1 right and 1 wrong change is that of 7 and 7, but for a bit."""
@@ -484,11 +381,19 @@ def test_differences_of_traits_are_those_of_correlate() -> None:
     assert dstbench.traits(runs, metrics="jga").differences.is_empty()
 
 
-def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
+def test_the_released_protocol_by_plain_loops_pools_and_names_one_run_as_it_is() -> None:
     runs = synthetic(80)
     pooled = dstbench.traits(runs, protocol="released")
-    check_matrix(pooled.correlations, as_released(pooled.dialogues.to_dicts()))
-    assert set(pooled.correlations["run"]) == {"pooled"}
+    columns = as_released(pooled.dialogues.to_dicts())
+    check_matrix(pooled.correlations, columns)
+    for frame in (pooled.correlations, pooled.differences):
+        assert frame.select("run", "rows").unique().rows() == [("pooled", "released")]
+    pairs = [("nu_released", "fga:lam=0.75"), ("nu_released", "gca"), ("fga:lam=0.75", "gca")]
+    first, second, across = (r_of(columns[a], columns[b])[0] or 0 for a, b in pairs)
+    wanted = compare_overlapping(first, second, across, n := len(columns["gca"]))
+    row = pooled.differences.row(1, named=True)
+    assert (row["first"], row["n_first"]) == ("nu_released,fga:lam=0.75", n)
+    assert (row["difference"], row["zou_low"], row["zou_high"]) == pytest.approx((wanted.difference, *wanted.zou))
     one = dstbench.traits({"careful": runs["careful"]}, protocol="released", metrics="fga,gca", to="sum")
     assert set(one.correlations["run"]) == {"careful"}
     assert one.correlations["first"].unique(maintain_order=True).to_list() == ["to_sum", "nu_released", "fga"]
@@ -496,28 +401,6 @@ def test_the_released_protocol_pools_and_names_one_run_as_it_is() -> None:
         dstbench.traits(runs, protocol="released", metrics="jga")
     with pytest.raises(dstbench.UsageError, match="protocol='paper' is none of plain, released"):
         dstbench.traits(runs, protocol="paper")  # type: ignore[arg-type] # the point
-
-
-def test_a_difference_in_words(models: list[str]) -> None:
-    """Every run in one of three groups, by its adjusted p and which correlation is stronger; all are positive here."""
-    runs = synthetic(40)
-    pers: tuple[Per, ...] = ("turn", "dialogue")
-    for per in pers:
-        found = dstbench.correlate(runs, metrics="jga,rsa", per=per, differences=["jga,rsa,sa"])
-        groups: dict[str, list[str]] = {"weaker": [], "stronger": [], "chance": []}
-        assert (found.differences.select((pl.col("r_first", "r_second") > 0).all()).row(0)) == (True, True)
-        for name, difference, p in found.differences.select("run", "difference", "p_adjusted").iter_rows():
-            groups["chance" if p > 0.05 else "weaker" if difference < 0 else "stronger"].append(name)
-        lines = sentences.differences(found.differences)
-        said = {"weaker": "weaker than r(jga, sa) in {}", "chance": "could be chance in {}"}
-        said["stronger"] = "stronger than it in {}" if groups["weaker"] else "stronger than r(jga, sa) in {}"
-        for group, names in groups.items():
-            assert (
-                said[group].format(" and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))) in "\n".join(lines)
-            ) == bool(names)
-        assert max(map(len, lines)) <= 100
-    out = ok("correlate", *models, "-m", "jga,rsa", "--versus", "jga,rsa,sa").splitlines()
-    assert out[0].startswith("r(jga, rsa) is ")
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,11 @@ import dstbench.runs.run as runs
 from dstbench.analysis.diagnose import Diagnosis
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
-from dstbench.rendering.charts.runs import diagnosis_charts
 from dstbench.runs.open import open_runs
 from dstbench.scoring import partitions as partition
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import oracle
-from tests.commands import run
 from tests.corpora import FEW, LARGE, States, corpora
-from tests.once import compute_once
 
 
 def by_dialogue(states: States) -> dict[str, list[oracle.Turn]]:
@@ -294,25 +290,14 @@ def test_disagreements_of_all_runs_by_plain_loops(states: States, most: int, nam
     }
     found = dstbench.traits(runs, metrics=[], disagree=["fga", "gca"], most=most)
     rows = [row for row in found.dialogues.to_dicts() if row["fga"] is not None and row["gca"] is not None]
-    for high, low in (("fga", "gca"), ("gca", "fga")):
-        ordered = sorted(
-            (row[low] - row[high], row["dialogue"], names.index(row["run"])) for row in rows if row[high] > row[low]
-        )
-        for of_runs, table in ((names, found.pooled_disagreements), *(([name], found.disagreements) for name in names)):
-            wanted = [each for each in ordered if names[each[2]] in of_runs][:most]
-            shown = table.filter(pl.col("run").is_in(of_runs), higher=high, lower=low)
-            listed = zip(shown["difference"], shown["dialogue"], shown["run"], strict=True)
-            assert list(listed) == [(-d, dialogue, names[at]) for d, dialogue, at in wanted]
-            assert shown["place"].to_list() == list(range(1, len(wanted) + 1))
-
-
-def test_traits_refuse_what_they_do_not_know() -> None:
-    states = pattern("A", "10")
-    with pytest.raises(dstbench.UsageError, match="to='middle' is none of mean, sum, released"):
-        dstbench.traits(states, to="middle")  # type: ignore[arg-type] # the point
-    with pytest.raises(dstbench.UsageError, match="between two metrics"):
-        dstbench.traits(states, disagree=["fga", "fga"])
-    assert dstbench.traits(states).disagreements.is_empty()
+    parts = [(found.pooled_disagreements, [*runs]), *((found.disagreements.filter(run=run), [run]) for run in runs)]
+    for (high, low), (part, of) in product((("fga", "gca"), ("gca", "fga")), parts):
+        further = [row for row in rows if row[high] > row[low] and row["run"] in of]
+        wanted = sorted((row[low] - row[high], row["dialogue"], names.index(row["run"])) for row in further)[:most]
+        shown = part.filter(higher=high, lower=low)
+        listed = zip(shown["difference"], shown["dialogue"], shown["run"], strict=True)
+        assert list(listed) == [(-d, dialogue, names[run]) for d, dialogue, run in wanted]
+        assert shown["place"].to_list() == list(range(1, len(wanted) + 1))
 
 
 @pytest.mark.parametrize(
@@ -390,40 +375,6 @@ def test_gold_slots_counted_by_hand() -> None:
         dstbench.diagnose(states, few=-1)
 
 
-@pytest.mark.again
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_a_turn_without_a_prediction_is_nowhere_shown_as_over_predicted(
-    here: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None
-) -> None:
-    compute_once(monkeypatch.setattr)
-    states = dialogue("D", ({AREA: "east"}, {AREA: "east"}), ({AREA: "east"}, {}), ({AREA: "east"}, {AREA: "east"}))
-    states += dialogue("E", ({AREA: "east"}, {AREA: "east"}))
-    for name, side, kept in (("gold", "gold", states), ("run", "pred", [states[0], *states[2:]])):
-        lines = (json.dumps({key: state[key] for key in ("dialogue_id", "turn", side)}) for state in kept)
-        Path(f"{name}.jsonl").write_text("\n".join(lines))
-    reading = ("--gold", "gold.jsonl", "--missing", "wrong")
-    text = run("diagnose", "run.jsonl", *reading, "--all")[1]
-    assert (
-        "Missed slots are the most frequent errors: 100.0 %, wrong values 0.0 % and over-predicted slots 0.0 %" in text
-    )
-    assert "run: 1 turn without a prediction" in text
-    assert re.search(r"no-prediction +no-prediction +1 +- +- +-\n", text)
-    assert "run: 1 turn without a prediction" in run("diagnose", "run.jsonl", *reading, "--format", "latex")[1]
-    rows = json.loads(run("diagnose", "run.jsonl", *reading, "--format", "json")[1])
-    assert {row["inactive"] for row in rows["errors"]} == {0}  # gold has the one slot in each turn
-    assert {row["n"] for name in rows if name.startswith("errors") for row in rows[name] if row["kind"] == "over"} == {
-        0
-    }
-    (over,) = {row["over"] for row in [*rows["timing"], *rows["timing_by_slot"]]}
-    assert over == 0
-    diagnosis = dstbench.diagnose("run.jsonl", gold="gold.jsonl", missing="wrong")
-    drawn = [(row["kind"], row["n"]) for row in diagnosis_charts(diagnosis)["errors"]["data"]["values"]]
-    assert sorted(drawn) == [("missed", 1), ("no-prediction", 1)]
-    assert re.search(r"\? +\(no prediction\) .* no-prediction\n", run("show", "run.jsonl", "D", *reading)[1])
-    page = dstbench.report("run.jsonl", gold="gold.jsonl", missing="wrong").to_html()
-    assert '["no-prediction","no-prediction"]' in page.replace(", ", ",")
-
-
 def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
     north = {"hotel-area": "north"}
     gold = [{"dialogue_id": d, "turn": t, "gold": north, "pred": {}} for d in ("D1", "D2") for t in (0, 1)]
@@ -431,19 +382,6 @@ def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
     with pytest.warns(dstbench.DstbenchWarning, match="1 gold turn without a prediction"):
         found = dstbench.traits(pred, gold=gold, missing="wrong", metrics="jga").dialogues
     assert found["wrong_slots_last"].to_list() == [0, 2]
-
-
-@FEW
-@given(corpora(LARGE))
-def test_histograms_add_up_to_the_dialogues(states: States) -> None:
-    runs = dstbench.open_runs(states)
-    found, dialogues = dstbench.diagnose(runs), dstbench.traits(runs).dialogues
-    failing = dialogues.filter("ends_wrong")
-    counted = failing.group_by("first_failure_bin").len().sort("first_failure_bin").rows()
-    shown = found.first_failures.filter(pl.col("dialogues") > 0).select("bin", "dialogues").rows()
-    assert shown == counted
-    assert found.first_failures["recovered"].sum() == failing["recovered"].sum() == found.runs["recovered"].item()
-    assert found.gold_slots["dialogues"].sum() == dialogues.height == found.runs["dialogues"].item()
 
 
 @FEW
@@ -516,11 +454,3 @@ def test_bins_of_non_uniformity_are_equal_in_the_root() -> None:
     assert (edges[0], edges[-1]) == (low, high)
     roots = [math.sqrt(edge - edges[0]) for edge in edges]
     assert roots == pytest.approx([n / 10 * roots[-1] for n in range(11)])
-
-
-def test_runs_share_their_bins() -> None:
-    many, few = pattern("A", "000"), pattern("A", "110")
-    bins = dstbench.traits({"many": many, "few": few}, to="sum").bins
-    edges = [part.select("trait", "bin", "low", "high", "metric").rows() for _, part in bins.group_by("run")]
-    assert len(edges) == 2
-    assert edges[0] == edges[1]

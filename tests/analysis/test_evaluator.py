@@ -92,25 +92,6 @@ def test_it_computes_what_score_does(states: States, profile: Any, missing: Miss
             assert evaluator.scores().equals(scores)
 
 
-@pytest.mark.again
-@pytest.mark.parametrize("profile", ["star", "trade", "verbatim"])
-@pytest.mark.parametrize("kept", [[1], [2], [0, 2]])
-def test_under_intersect_only_the_gold_of_added_turns_counts(profile: str, kept: list[int]) -> None:
-    """As to what is scored, what the signature says of gold, and whether the convention scores any of its slots."""
-    spa = {"dialogue_id": "MUL7002", "turn": 0, "gold": {"spa-pool": "4"}, "pred": {}}
-    states = [[*EXAMPLE, spa][turn] for turn in kept]
-    evaluator = Evaluator([*EXAMPLE, spa], profile=profile, missing="intersect")
-    evaluator.add_batch(*columns(states))
-    how: Any = {"gold": [*EXAMPLE, spa], "profile": profile, "missing": "intersect"}
-    wanted = outcome(lambda: dstbench.score(only(states, "pred"), **how))
-    assert isinstance(wanted, tuple) == (profile == "star" and kept == [2])
-    if isinstance(wanted, tuple):
-        assert outcome(evaluator.compute) == outcome(evaluator.scores) == wanted
-    else:
-        assert evaluator.scores().equals(wanted)
-        assert evaluator.compute() == wanted.to_dict()
-
-
 @FEW
 @given(large_corpora(LARGE), st.integers(1, 4), st.data())
 def test_parts_of_several_processes_are_merged_into_the_whole(states: States, parts: int, data: st.DataObject) -> None:

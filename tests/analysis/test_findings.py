@@ -80,7 +80,6 @@ def wrong_in(share: int, slot: str = "hotel-area") -> States:
 
 
 PERFECT: Final = predicted(lambda d, gold: gold)
-SPELLED: Final = predicted(lambda d, gold: {slot: f"{value.capitalize()} " for slot, value in gold.items()})
 EMPTY: Final = [{"dialogue_id": f"D{d}", "turn": 0, "gold": {}, "pred": {}} for d in range(4)]
 ODD: Final = predicted(lambda d, gold: gold | ({"hotel-area": "x"} if d % 2 else {}))
 EVEN: Final = predicted(lambda d, gold: gold | ({} if d % 2 and d > 1 else {"hotel-area": "x"}))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from dstbench.demo import synthetic
 from dstbench.rendering.tables import render_answer
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
-from tests.commands import ok, run
+from tests.commands import ok
 from tests.corpora import EXAMPLE, FEW, LARGE, States, corpora
 
 RUNS = {**synthetic(20), "example": EXAMPLE}
@@ -149,26 +147,6 @@ def test_faults_are_told_before_files_are_read() -> None:
         dstbench.query("SELECT slott FROM classes", "none.json")
     with pytest.raises(dstbench.DstbenchError, match="no such file"):
         dstbench.query("SELECT slot FROM classes", "none.json")
-
-
-@pytest.mark.again
-def test_answers_in_all_formats(here: Path) -> None:
-    Path("model.json").write_text(formats.gtpr())
-    sql = "SELECT slot, gold, pred FROM classes WHERE kind = 'wrong'"
-    wanted = {"slot": "train-leaveat", "gold": "10:30", "pred": "10:45"}
-    rows = json.loads(ok("query", sql, "model.json", "--format", "json"))
-    assert rows.keys() == {"rows"}
-    assert [row["slot"] for row in rows["rows"]] == [wanted["slot"]]
-    listed = list(csv.DictReader(io.StringIO(ok("query", sql, "model.json", "--format", "csv"))))
-    assert listed == rows["rows"]
-    assert ok("query", sql, "model.json").splitlines()[0].split() == ["slot", "gold", "pred"]
-    assert ok("query", sql, "model.json", "--format", "md").startswith("| slot | gold | pred |\n")
-    assert r"\toprule" in ok("query", sql, "model.json", "--format", "latex")
-    assert ok("query", sql, "model.json", "-o", "answer.txt") == ""
-    assert "train-leaveat" in Path("answer.txt").read_text()
-    code, out, err = run("query", "SELECT x FROM long", "model.json")
-    assert (code, out) == (2, "")
-    assert err.startswith("error: the query fails: ")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "md", "latex"])

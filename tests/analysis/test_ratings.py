@@ -24,7 +24,6 @@ from dstbench.stats import (
     pearson,
     spearman,
 )
-from tests.commands import ok, run
 
 RUNS = synthetic(60)
 NAMES = "jga,rsa,gca"
@@ -284,59 +283,9 @@ def test_a_column_that_seldom_varies_has_no_interval() -> None:
     assert found.differences["low"].item() is None
 
 
-BAD = {
-    "dialog,rating\nA,1\n": r"no column dialogue \(its columns: dialog, rating\)",
-    "dialogue,score\nA,1\n": "no column rating",
-    "": "not a CSV file",
-    "dialogue,rating\nA,1,2\n": "not a CSV file",
-    "dialogue,rating,rating\nA,1,2\n": "two columns rating",
-    "dialogue,rating\n": "no rating in it",
-    "dialogue,rating\nA,\n": "no rating in it",
-    "dialogue,rating\nA,1\n\nB,good\n": r"line 4: the rating 'good' is not a number \(dialogue B\)",
-    "dialogue,rating\nA,inf\n": "line 2: the rating 'inf' is not a number",
-    'dialogue,rating\nA,1\nB,"2,5"\n': "line 3: the rating '2,5' is not a number",
-    "dialogue;rating\nA;1.5\nB;2,5\n": "numbers with decimal commas and with points, such as '2,5' and '1.5'",
-    "dialogue;rating\nA;1.234,5\n": "line 2: the rating '1.234,5' is not a number",
-    'note,dialogue,rating\n"a\nb",A,1\n,B,x\n': "row 2: the rating 'x' is not a number",
-    "dialogue,rating\n,1\n": "line 2: the dialogue '' is empty",
-    "run,dialogue,rating\na,A,1\n,A,1\n": "line 3: the run '' is empty",
-    "dialogue,turn,rating\nA,1.5,1\n": "line 2: the turn '1.5' is not a whole number from 0 to 65535",
-    "dialogue,turn,rating\nA,-1,1\n": "line 2: the turn '-1' is not a whole number",
-    "dialogue,rating\nmul0484.json,1\nA,1\nMUL0484,2\n": r"two ratings, in line 2 and line 4 \(dialogue MUL0484\)",
-    "dialogue\trating\tturn\nA\t1\t2\nA\t1\t2\n": r"two ratings, in line 2 and line 3 \(dialogue A, turn 2\)",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_a_bad_table_is_told(text: str, here: Path) -> None:
-    Path("ratings.csv").write_text(text)
-    with pytest.raises(dstbench.DstbenchError, match=rf"ratings.csv: .*{BAD[text]}"):
-        dstbench.correlate(RUNS["eager"], ratings=here / "ratings.csv")
-
-
-# --- on the command line ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def rated(here: Path) -> list[str]:
-    """The words of a command over three runs, two of them rated."""
-    for name, table in RUNS.items():
-        dstbench.write_long(dstbench.open_runs({name: table})[0], here / f"{name}.parquet")
-    invented(RUNS, "dialogue").write_csv("ratings.csv")
-    return [
-        "correlate",
-        *(f"{name}.parquet" for name in RUNS),
-        "--ratings",
-        "ratings.csv",
-        "-m",
-        NAMES,
-    ]
-
-
-def test_turns_are_correlated_without_being_asked(rated: list[str]) -> None:
+def test_turns_are_correlated_without_being_asked(here: Path) -> None:
     invented(RUNS, "dialogue", "turn").write_parquet("turns.parquet")
-    words = [word.replace("ratings.csv", "turns.parquet") for word in rated]
-    assert "turns of 60 dialogues" in ok(*words).splitlines()[0]
-    code, _, err = run(*words, "--per", "dialogue")
-    assert code == 2
-    assert "turns.parquet rates turns, not dialogues" in err
+    found = dstbench.correlate(RUNS, metrics=NAMES, ratings="turns.parquet")
+    assert found.rated.select("per", "dialogues").filter(pl.col("dialogues") == 60).rows()[0] == ("turn", 60)
+    with pytest.raises(dstbench.UsageError, match=r"turns\.parquet rates turns, not dialogues"):
+        dstbench.correlate(RUNS, metrics=NAMES, ratings="turns.parquet", per="dialogue")

@@ -111,15 +111,6 @@ def test_another_gold_and_turns_without_a_prediction_together(states: list[dict[
     assert {"gold theirs", "missing intersect"} in reached
 
 
-def test_what_cannot_be_reconciled_is_refused(states: list[dict[str, Any]]) -> None:
-    with pytest.raises(dstbench.UsageError, match="2 runs"):
-        reconcile("50", {"a": states, "b": states})
-    with pytest.raises(dstbench.UsageError, match="most=5"):
-        reconcile("50", states, most=5)
-    with pytest.raises(dstbench.UsageError, match="not a score"):
-        reconcile("a", states)
-
-
 def test_where_no_choice_changes_anything() -> None:
     result = reconcile("50", [state("A", 0, {}, {})])
     assert result.sets.select("choices", "value", "reaches").rows() == [("", 1.0, False)]

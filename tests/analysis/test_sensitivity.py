@@ -14,10 +14,8 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
-from polars.testing import assert_frame_equal
 
 import dstbench
-from dstbench.analysis import error_injection
 from dstbench.analysis.error_injection import KINDS, inject
 from dstbench.analysis.sensitivity import Sensitivity
 from dstbench.arrays import Floats
@@ -375,6 +373,8 @@ def test_gold_in_which_no_error_can_be_made_is_refused() -> None:
         dstbench.sensitivity([turn("A", 0, NORTH), turn("B", 0, NORTH)])
     with pytest.raises(DstbenchError, match="not from 2"):
         dstbench.sensitivity({"a": [turn("A", 0, NORTH)], "b": [turn("A", 0, NORTH)]})
+    with pytest.raises(DstbenchError, match=r"can have the error over \(the domain has no slot"):
+        dstbench.sensitivity([turn("A", 0, NORTH), turn("A", 1, NORTH)], kinds="over")
 
 
 @pytest.mark.parametrize(
@@ -419,19 +419,6 @@ def test_what_is_left_out_is_said() -> None:
     assert said == []
 
 
-#: Loss in points by position, as another implementation found them: the mean over 20 draws of three changes of each of
-#: TripPy's dialogues of at least four turns. Its draws have no weights.
-MEASURED: dict[tuple[str, str], list[float | None]] = {
-    ("missed", "jga"): [89.0, 69.7, 53.0, 38.4, 24.1],
-    ("missed", "fga"): [33.8, 32.3, 28.7, 26.3, 19.5],
-    ("missed", "rsa"): [22.7, 12.9, 7.8, 5.3, 2.6],
-    ("missed", "sa"): [3.0, None, None, None, 0.8],
-    ("missed", "gca"): [8.7, 9.0, 7.7, 7.9, 6.4],
-    ("wrong", "gca"): [13.1, None, None, None, 9.3],
-    ("late", "jga"): [14.5, None, None, None, 12.6],
-}
-
-
 def test_no_bias_comes_from_long_dialogues_having_other_changes_late() -> None:
     of_dialogues = {"A": [NORTH, *[NORTH | STARS] * 7], "B": [NORTH, NORTH | STARS]}
     states = [turn(name, number, state) for name, golds in of_dialogues.items() for number, state in enumerate(golds)]
@@ -461,32 +448,6 @@ def test_gca_is_higher_with_a_swap_than_without_where_gold_later_lists_the_other
 
 
 @pytest.mark.again
-def test_gold_may_be_taken_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    (gold,) = open_runs({"gold": synthetic(8)["careful"]})
-    whole = [dstbench.sensitivity(gold, sample=sample) for sample in (None, 2)]
-    for rows in (1, 100):
-        monkeypatch.setattr(error_injection, "_ROWS", rows)
-        for each, sample in zip(whole, (None, 2), strict=True):
-            found = dstbench.sensitivity(gold, sample=sample)
-            assert_frame_equal(found.costs, each.costs, rel_tol=1e-9)
-            assert_frame_equal(found.bias, each.bias, rel_tol=1e-9, abs_tol=1e-9)
-            assert found.errors.equals(each.errors)
-
-
-@pytest.mark.again
-def test_predictions_and_the_kind_of_file_do_not_matter(here: Path) -> None:
-    runs = synthetic(10)
-    whole = dstbench.sensitivity(runs["careful"])
-    dstbench.write_long(open_runs({"table": runs["eager"]})[0], "table.parquet")
-    for other in (runs["eager"], "table.parquet"):
-        found = dstbench.sensitivity(other)
-        for name in ("costs", "bias", "errors"):
-            assert getattr(whole, name).equals(getattr(found, name)), name
-        cut = pl.col("signature").str.extract(r"\|(.*)")
-        assert found.signatures.select(cut).equals(whole.signatures.select(cut))
-
-
-@pytest.mark.again
 def test_turns_and_slots_that_only_a_run_has_do_not_matter(here: Path) -> None:
     gold = [turn(name, t, NORTH | (STARS if t else {})) for name in "AB" for t in range(3)]
     for state in gold:
@@ -501,11 +462,6 @@ def test_turns_and_slots_that_only_a_run_has_do_not_matter(here: Path) -> None:
         found = dstbench.sensitivity(other)
         assert equal(found, whole)
         assert found.signatures.equals(whole.signatures)
-
-
-def test_kinds_of_which_no_error_can_be_made_are_refused() -> None:
-    with pytest.raises(DstbenchError, match=r"can have the error over \(the domain has no slot"):
-        dstbench.sensitivity([turn("A", 0, NORTH), turn("A", 1, NORTH)], kinds="over")
 
 
 def test_a_loss_of_one_dialogue_has_no_interval() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,14 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dstbench
-from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import PROFILES, suits
 from dstbench.demo import synthetic
-from dstbench.metrics import Metric
 from dstbench.runs.open import open_runs
-from dstbench.runs.run import Run
-from dstbench.scoring.sums import sum_up
-from tests.commands import ok, run
 from tests.corpora import EXAMPLE, LARGE, States, corpora
 from tests.schemas import schema
 
@@ -221,72 +215,3 @@ def test_an_ontology_says_which_values_there_are(here: Path) -> None:
     Path("ontology.json").write_text(json.dumps({"hotel-semi-area": 3}))
     with pytest.raises(dstbench.DstbenchError, match="no ontology"):
         dstbench.check(states, ontology="ontology.json")
-
-
-def test_floors_are_those_of_the_baselines_themselves() -> None:
-    states = [
-        {"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}},
-        {"dialogue_id": "D", "turn": 1, "gold": {"hotel-area": "north"}, "pred": {}},
-        {"dialogue_id": "E", "turn": 0, "gold": {}, "pred": {}},
-    ]
-    rows = {name: (status, found) for _, name, status, found, *_ in dstbench.check(states).iter_rows()}
-    assert rows["floor: an empty prediction"][0] == "warn"
-    assert rows["floor: an empty prediction"][1].startswith("jga 33.33 (this run 33.33)")
-    assert rows["floor: gold of the turn before"][1].startswith("jga 66.67 (this run 33.33)")
-
-
-@pytest.mark.again
-@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
-@pytest.mark.parametrize(("metrics", "fewer"), [("jga", True), ("rsa,aga", False)])
-def test_conventions_that_count_alike_are_scored_once(
-    metrics: str, fewer: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored: list[str] = []
-
-    def scoring(run: Run, chosen: Sequence[Metric], by: Sequence[str], convention: Convention) -> Any:
-        scored.append(convention.name)
-        return sum_up(run, chosen, by, convention)
-
-    monkeypatch.setattr("dstbench.analysis.sweep.sum_up", scoring)
-    states = synthetic(5)["eager"]
-    rows = dstbench.sweep(states, metrics=metrics)
-    assert (len(scored) < rows["profile"].n_unique() - 4) == fewer  # if wrong values are counted, they may cost two
-    for (name,), of_profile in rows.group_by("profile"):
-        alone = dstbench.score(states, metrics=metrics, profile=str(name))
-        columns = ["metric", "value", "turns", "dialogues", "signature"]
-        assert of_profile.select(columns).rows() == alone.select(columns).rows()
-
-
-def test_lines_say_what_agrees_and_never_what_is(here: Path) -> None:
-    dstbench.write_long(dstbench.open_runs(EXAMPLE)[0], "a.parquet")
-    words = ("sweep", "a.parquet", "--profiles", "verbatim,star", "-m", "jga,f1", "--target")
-    targets = ("50.00", "f1=0.944", "jga=50.0,f1=94.4%", "49.9", "2", "jga=50,f1=93")
-    lines = [ok(*words, target).splitlines()[0] for target in targets]
-    chance = "under verbatim, star; by chance"
-    assert lines == [
-        f"a: agrees with jga 50.00 {chance}, 2.0 of 2 profiles would agree",
-        f"a: agrees with f1 0.944 {chance}, 2.0 of 2 profiles would agree",
-        f"a: agrees with jga 50.0 and f1 94.4% {chance}, at most 2.0 of 2 profiles would agree",
-        "a: no profile agrees with jga 49.9; the nearest is jga 50.00 under verbatim, star, 0.10 points higher",
-        "a: no profile agrees with jga 2; the nearest is jga 50.00 under verbatim, star, 48.00 points higher",
-        "a: no profile agrees with jga 50 and f1 93; jga 50 alone: verbatim, star; "
-        "the nearest is f1 94.44 under verbatim, star, 1.44 points higher",
-    ]
-    assert ok(*words[:-2], "missed", "--target", "0").startswith("a: agrees with missed 0 under verbatim, star; ")
-    assert "a: agrees with jga 50.00 " in ok(*words, "50.00", "--format", "latex")
-    assert set(json.loads(ok(*words, "50", "--format", "json"))["sweep"][0]) >= set(TARGETS)
-    assert "target" not in ok(*words[:-1], "--format", "json")
-    # A metric that only a target names is scored too.
-    assert ok("sweep", "a.parquet", "--profiles", "star", "--target", "sa=98.3").startswith(
-        "a: agrees with sa 98.3 under"
-    )
-
-
-def test_targets_of_unknown_metrics_or_of_one_twice_are_refused(here: Path) -> None:
-    for target, message in (
-        ("jgaa=24.0", "there is no metric 'jgaa'"),
-        ("jga=24.0,jga=25.0", "has several scores of jga"),
-    ):
-        code, out, err = run("sweep", "nowhere.json", "--target", target)
-        assert (code, out) == (2, "")
-        assert message in err

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,12 +77,3 @@ DATASETS = st.lists(
 def test_ordinary_words_are_those_that_mostly_are_not_annotated(datasets: list[Told]) -> None:
     found = ordinary_words([content(dataset) for dataset in datasets])
     assert {name: (said, annotated) for name, said, annotated in found.rows()} == plainly_ordinary(datasets)
-
-
-@pytest.mark.parametrize(
-    ("said", "annotated", "is_ordinary"), [(LEAST, 0, True), (LEAST - 1, 0, False), (40, 10, False), (41, 10, True)]
-)
-def test_where_words_begin_to_be_ordinary(said: int, annotated: int, *, is_ordinary: bool) -> None:
-    dialogues: Told = [(["may i ask ?"], ["ask"] if n < annotated else []) for n in range(said)]
-    found = ordinary_words([content([*dialogues, ([], ["ask"])])])
-    assert found.rows() == ([("ask", said, annotated)] if is_ordinary else [])

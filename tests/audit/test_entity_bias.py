@@ -14,7 +14,6 @@ import dstbench
 from dstbench import audit
 from dstbench.audit.entity_bias import frequent_values
 from tests.corpora import States, corpora
-from tests.readers.test_datasets import multiwoz_with_splits
 
 Counts = dict[str, dict[str, Counter[str]]]
 
@@ -118,17 +117,6 @@ def test_dontcare_is_a_value_unless_the_convention_drops_it() -> None:
     assert audit.bias(states, counting="final", profile=told).values["value"].to_list() == ["ely"]
     skipped = dstbench.profile("verbatim", dontcare="skip")
     assert audit.bias(states, counting="final", profile=skipped).slots["n"].item() == 2
-
-
-def test_a_dataset_that_knows_its_splits_is_taken_apart(here: Path) -> None:
-    Path("MULTIWOZ").mkdir()
-    for name, content in multiwoz_with_splits().items():
-        Path(name).write_bytes(content)
-    found = audit.bias("MULTIWOZ")
-    assert found.slots.filter(counting="final").select("split", "n").rows() == [("train", 1), ("dev", 1), ("test", 2)]
-    assert found.overlap["split"].unique(maintain_order=True).to_list() == ["dev", "test"]
-    one = audit.bias("MULTIWOZ", split="test", counting="final")
-    assert one.slots.select("split", "n").rows() == [("test", 2)]
 
 
 def test_slots_in_any_spelling_and_splits_by_name() -> None:

@@ -171,15 +171,6 @@ def test_what_training_has_and_has_most(here: Path) -> None:
     assert without.slots.select("in_train", "is_frequent", "share", "frequent").null_count().row(0) == (2,) * 4
 
 
-def test_a_convention_says_what_is_wrong() -> None:
-    said = contexts([("D", 0, None, "hi")])
-    states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-name": "the bell"}, "pred": {"hotel-name": "the bel"}}]
-    assert memorisation(states, context=said).runs["ungrounded"].to_list() == [1, 0]
-    fuzzy = memorisation(states, context=said, profile=dstbench.profile("verbatim", match="levenshtein:above=0.8"))
-    assert fuzzy.runs["n"].to_list() == [0, 0]
-    assert fuzzy.examples.is_empty()
-
-
 # --- one value, two spellings ---------------------------------------------------------------------------------------
 
 times = st.builds("{:02}:{:02}".format, st.integers(0, 23), st.integers(0, 59))

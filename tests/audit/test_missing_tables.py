@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from pathlib import Path
 from random import Random
@@ -16,12 +15,10 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench import audit
 from dstbench.audit.missing_annotations import annotated_mentions
-from dstbench.rendering.tables import render
 from tests.audit.test_missing_annotations import hotels
 from tests.audit.test_reviewing import lines
 from tests.commands import run
 from tests.planted import ONTOLOGY, States, consistent, find, memory, said, take_out
-from tests.readers.test_datasets import multiwoz_with_splits
 
 Row = tuple[str | None, str | None, str | None]  # split, domain, slot
 
@@ -126,18 +123,6 @@ def test_one_dialogue_in_two_files_is_refused(here: Path) -> None:
     assert "pred.jsonl: no gold inside" in run("audit", "inconsistency", "a.jsonl", "pred.jsonl")[2]
 
 
-@pytest.mark.filterwarnings("ignore:no rule judges hotel-area")  # this gold names no place
-def test_a_dataset_that_knows_its_splits(here: Path) -> None:
-    Path("MULTIWOZ").mkdir()
-    for name, content in multiwoz_with_splits().items():
-        Path(name).write_bytes(content)
-    talk = said([{"dialogue_id": f"MUL{n}", "turn": 0, "user": "in the north"} for n in range(1, 5)])
-    totals = audit.inconsistency("MULTIWOZ", said=talk).modified.filter(pl.col("domain").is_null())
-    assert totals.select("split", "of_dialogues").rows() == [("train", 1), ("dev", 1), ("test", 2), (None, 4)]
-    one = audit.inconsistency("MULTIWOZ", said=talk, split="dev").modified
-    assert one.filter(pl.col("domain").is_null()).select("split", "of_dialogues").rows() == [(None, 1)]
-
-
 def test_of_a_value_that_both_say_in_one_turn_only_the_users_mention_counts() -> None:
     columns = ("dialogue", "turn", "slot", "value", "speaker", "start", "end", "decision", "rule")
     said_by = [(0, "system"), (1, "system"), (1, "user"), (2, "user")]
@@ -147,26 +132,6 @@ def test_of_a_value_that_both_say_in_one_turn_only_the_users_mention_counts() ->
 
 
 # --- pairs ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_pair_as_it_is_shown() -> None:
-    states = hotels(name=False)
-    for state in states:
-        if "hotel-name" in state["gold"]:
-            state["gold"]["hotel-name"] = "The Ashley Hotel"
-    states[1]["gold"]["hotel-name"] = states[2]["gold"]["hotel-name"] = "The Ashley Hotel|acorn house"
-    found = find(states)
-    assert found.pairs.select("missing_value", "annotated_value").rows() == [("The Ashley Hotel", "The Ashley Hotel")]
-    text = render(found, "text", pairs=3)
-    table = [re.split("   +", line.strip()) for line in text.partition("Alike in what is said")[2].splitlines()[2:]]
-    # A value without alternatives goes before one with some (D0).
-    assert table[0] == ["D11, turn 1", "D1, turn 1"]
-    assert table[2:5] == [
-        ["system: The >>Ashley Hotel<< is in the north."] * 2,
-        ["user: yes please, with 4 stars"] * 2,
-        ["gold: nothing", "gold: hotel-name = The Ashley Hotel"],
-    ]
-    assert "Alike" not in render(found, "text", pairs=0)
 
 
 def test_neither_the_same_dialogue_nor_another_speaker_is_a_pair() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 from dataclasses import fields
@@ -23,7 +22,6 @@ from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.schema.audit import CANDIDATES
 from dstbench.stats import wilson
 from tests.audit.test_missing_annotations import hotels
-from tests.commands import ok, run
 from tests.corpora import FEW
 from tests.planted import ONTOLOGY, States, consistent, take_out
 
@@ -307,26 +305,6 @@ def dataset(here: Path) -> Path:
     (here / "data.tsv").write_text(star(hotels(name=False)))
     (here / "ontology.json").write_text(json.dumps(ONTOLOGY))
     return here
-
-
-def test_inconsistency_on_the_command_line(dataset: Path) -> None:
-    code, out, err = run(
-        "audit", "inconsistency", "data.tsv", "--ontology", "ontology.json", "--apply", "-o", "better.tsv.gz",
-        "--log", "log.csv", "--review", "sheet.csv", "--sample", "1",
-    )  # fmt: skip
-    assert (code, err) == (0, "wrote better.tsv.gz\nwrote log.csv\nwrote sheet.csv\n")
-    assert out.startswith("Annotations are missing in 1 of 12 dialogues (8.3 %) and 2 of 36 turns (5.6 %)\n")
-    assert "Annotations missing: 1; said by the user 0, by the system only 1; 0 come late" in out
-    assert max(map(len, out.splitlines())) <= 100
-    assert gzip.decompress(Path("better.tsv.gz").read_bytes()).count(b"ashley hotel\t") == 24
-    again = ok("audit", "inconsistency", "better.tsv.gz", "--format", "json")
-    content = json.loads(again)
-    assert list(content) == ["summary", "modified", "rates", "shares", "pairs", "proposals"]
-    assert content["summary"][0]["missing"] == 0
-    code, _, err = run("audit", "review", "sheet.csv")
-    assert (code, err.partition("\n")[0]) == (
-        1, "error: sheet.csv: `right` is not filled in in row 2 (dialogue D11)",
-    )  # fmt: skip
 
 
 def test_three_readers_and_rows_that_were_left_empty(here: Path) -> None:

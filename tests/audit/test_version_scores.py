@@ -150,20 +150,6 @@ def test_scores_are_over_the_dialogues_that_all_versions_have(held: list[set[int
     assert set(found.runs["dialogues"]) == {len(common)}
 
 
-@pytest.mark.again
-def test_a_note_says_how_many_dialogues_of_which_version_are_not_scored(runs: Runs, versions: Runs) -> None:
-    lost = {"DEMO0000003", "DEMO0000007"}
-    less = {name: [turn for turn in gold if turn["dialogue_id"] not in lost] for name, gold in versions.items()}
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        found = audit.scores(runs, {**versions, "new": less["new"]})
-    assert [told for note in caught if "without gold" not in (told := str(note.message))] == [
-        "old: 2 of its 40 dialogues not scored, as not in new; versions are compared over the 38 that all have"
-    ]
-    assert set(found.runs["dialogues"]) == {38}
-    part = {name: long.filter(~long["dialogue"].is_in(list(lost))) for name, long in runs.items()}
-    assert found.runs.equals(audit.scores(part, less).runs)
-
-
 def test_real_runs_on_real_versions(data: Path) -> None:
     golds = {name: data / f"multiwoz{name.replace('.', '')}" / "test.tsv" for name in ("2.0", "2.1")}
     run = data / "predictions" / "mwzeval" / "augpt.json"

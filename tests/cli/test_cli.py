@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
-from itertools import pairwise, product
 from pathlib import Path
 from typing import get_args
 
@@ -24,9 +21,7 @@ from dstbench.metrics import REGISTRY
 from dstbench.typing import Listing
 from tests import formats
 from tests.commands import ok, run, run_apart
-from tests.corpora import EXAMPLE, EXAMPLE_SCORES, OF_FRAMES
-from tests.once import compute_once
-from tests.planted import consistent
+from tests.corpora import EXAMPLE, OF_FRAMES
 
 
 @pytest.fixture
@@ -36,94 +31,6 @@ def example(here: Path) -> Path:
     (here / "bare.json").write_text(formats.mwzeval())
     (here / "gold.tsv").write_text(formats.star_tsv())
     return here
-
-
-def test_score_prints_a_table_and_nothing_else(example: Path) -> None:
-    lines = ok("score", "model.json", "-m", "jga,sa,f1,aga", "--signature").splitlines()
-    assert lines[0].split() == ["run", "jga", "sa", "f1", "aga"]
-    assert lines[2].split() == ["model", "50.00", "98.33", "94.44", "94.44"]
-    assert lines[4] == "scores in %; 2 turns, 1 dialogue"
-    assert lines[-1].startswith("signature: jga+sa(T=30,slots=multiwoz-30)+f1(avg=macro,")
-    assert "|profile:verbatim.1|" in lines[-1]
-
-
-def test_score_as_json(example: Path) -> None:
-    scores = json.loads(ok("score", "model.json", "--format", "json"))
-    assert scores.keys() == {"scores"}
-    rows = {row["metric"]: row for row in scores["scores"]}
-    assert list(rows) == ["jga", "sa", "rsa", "aga", "f1", "fga", "gca", "tla"]
-    for name, value in EXAMPLE_SCORES.items():
-        assert rows[name]["value"] == pytest.approx(value, rel=1e-14)
-    assert rows["jga"].keys() == {"run", "metric", "unit", "value", "se", "turns", "dialogues", "signature"}
-    assert rows["jga"]["run"] == "model"
-
-
-def test_undefined_is_null_in_json_empty_in_csv_and_a_dash_in_text(here: Path) -> None:
-    Path("p.json").write_text('{"D": {"0": {"gt": {}, "pr": {}}}}')
-    words = ["score", "p.json", "-m", "aga,gca,jga"]
-    assert [row["value"] for row in json.loads(ok(*words, "--format", "json"))["scores"]] == [None, None, 1.0]
-    assert [row["value"] for row in csv.DictReader(io.StringIO(ok(*words, "--format", "csv")))] == ["", "", "1.0"]
-    assert ok(*words).splitlines()[2].split() == ["p", "-", "-", "100.00"]
-
-
-def test_by_slot_shows_counts(example: Path) -> None:
-    lines = ok("score", "model.json", "--by", "slot").splitlines()
-    assert re.split(r"  +", lines[0].strip()) == [
-        "run", "slot", "accuracy (jga)", "precision:avg=micro", "recall:avg=micro", "f1:avg=micro",
-        "correct", "wrong", "missed", "over", "error-turns",
-    ]  # fmt: skip
-    numbers = ["50.00", "0.00", "0.00", "0.00", "0", "1", "0", "0", "1"]
-    row = next(line for line in lines if "train-leaveat" in line).split()
-    assert row == ["model", "train-leaveat", *numbers]
-    assert "by slot: every scored turn counts; a slot in neither gold nor prediction is correct" in lines
-    lines = ok("score", "model.json", "--by", "slot,domain").splitlines()
-    row = next(line for line in lines if "train-leaveat" in line).split()
-    assert row == ["model", "train-leaveat", "train", *numbers]
-    assert "accuracy" not in ok("score", "model.json", "--by", "domain")
-
-
-def test_scores_along_a_number_of_the_runs(here: Path) -> None:
-    """The one in which their names differ, or the column of a table; beside them, how far each metric is from GCA."""
-    named = dict(zip(("t5_0.5_seed_7", "t5_0.05_seed_7", "t5_1_seed_7"), synthetic(20).values(), strict=True))
-    for run_ in dstbench.open_runs(named):
-        dstbench.write_long(run_, f"{run_.name}.parquet")
-    runs = [f"t5_{share}_seed_7.parquet" for share in ("1", "0.05", "0.5")]
-    words = ("score", *runs, "-m", "jga,gca,wrong", "--along", "share")
-    rows = [line.split() for line in run(*words, "--charts", "charts")[1].splitlines()]
-    assert [row[:2] for row in rows if row[2:] and row[0] in ("0.05", "0.5", "1") and row[1] != "has"] == [
-        ["0.05", "0.05"], ["0.5", "0.5"], ["1", "1.0"],
-    ]  # fmt: skip
-    scores = json.loads(ok(*words, "--format", "json"))["scores"]
-    of = {(row["share"], row["metric"]): row["value"] for row in scores}
-    drawn = json.loads(Path("charts/along.vl.json").read_text())["data"]["values"]
-    assert len(drawn) == 3 * 3
-    for row in drawn:
-        jga, gca = of[row["number"], "jga"], of[row["number"], "gca"]
-        wanted = abs(gca - jga) if row["what"] != "Score" else {"JGA": jga, "GCA": gca}[row["metric"]]
-        assert row["value"] == pytest.approx(wanted)
-    Path("steps.csv").write_text("run,steps\n" + "".join(f"{run[:-8]},{n}\n" for n, run in enumerate(runs)))
-    scores = json.loads(ok(*words[:-1], "steps=steps.csv", "--format", "json"))["scores"]
-    assert {row["run"]: row["steps"] for row in scores} == {run[:-8]: n for n, run in enumerate(runs)}
-    Path("steps.csv").write_text("run,steps\nt5_1_seed_7,1\n")
-    for wrong, said in (("steps=steps.csv", "no steps for t5_0.05_seed_7, t5_0.5_seed_7"), ("metric", "metric")):
-        code, _, err = run(*words[:-1], wrong)
-        assert (code != 0, said in err) == (True, True)
-    code, _, err = run("score", *runs[:1], "-m", "jga", "--along", "share")
-    assert (code, "the runs' names do not differ in one number only" in err) == (2, True)
-    assert run(*words, "--by", "domain")[0] == run(*words, "--group", "a=t5*")[0] == 2
-
-
-def test_by_slot_means_over_turns_that_are_asked_for_are_named(example: Path) -> None:
-    words = ["score", "model.json", "--by", "slot,turn", "--format", "json", "-m"]
-    code, out, err = run(*words, "jga,f1,precision:wrong=missed,f1:avg=micro,recall:empty=0")
-    assert (code, {row["metric"] for row in json.loads(out)["scores"]}) == (
-        0, {"jga", "f1", "precision:wrong=missed", "f1:avg=micro", "recall:empty=0"},
-    )  # fmt: skip
-    assert err == (
-        "note: by slot, a mean over turns of f1 or precision:wrong=missed is the slot's accuracy, as jga is; "
-        "-m f1:avg=micro,precision:avg=micro:wrong=missed is from summed counts\n"
-    )
-    assert ok(*words, "f1:avg=micro,precision:avg=micro:wrong=missed")
 
 
 def test_a_file_in_place_of_a_command_is_scored(example: Path) -> None:
@@ -145,11 +52,6 @@ def test_gold_in_place_of_predictions_is_noticed(example: Path) -> None:
     assert (code, "hint: if the two are swapped: model.json --gold gold.tsv" in err) == (1, True)
 
 
-def test_usual_names_of_metrics_are_answered_with_ours(example: Path) -> None:
-    code, _, err = run("score", "model.json", "-m", "joint_goal_accuracy,slot_acc")
-    assert (code, err.splitlines()[-1]) == (2, "hint: did you mean jga?; did you mean sa?")
-
-
 @pytest.mark.again
 def test_the_demo_ends_with_a_command_that_can_be_pasted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After `uv run dstbench demo`, the shell knows no command `dstbench`."""
@@ -157,22 +59,6 @@ def test_the_demo_ends_with_a_command_that_can_be_pasted(here: Path, monkeypatch
     assert "\nYour own run: dstbench predictions.json\n" in run("demo", "--dialogues", "1")[1]
     monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
     assert "\nYour own run: uv run dstbench predictions.json\n" in run("demo", "--dialogues", "1")[1]
-
-
-def test_a_mistake_has_a_remedy_in_the_words_of_whoever_made_it(example: Path) -> None:
-    Path("cut.json").write_text('{"a": ')
-    for words, hint in {
-        "-m fga:lam=x": "fga:lam=0.5",
-        "-m sa:T=x": "sa:T=30",
-        "--typos cut.json": "mend it there, or copy it again; python -m json.tool cut.json checks it",
-        "--schema cut.json": "mend it there, or copy it again; python -m json.tool cut.json checks it",
-        "--plugins mylab.py": "name the file, or an importable module: mylab",
-    }.items():
-        code, _, err = run("score", "model.json", *words.split())
-        assert (code > 0, err.splitlines()[-1]) == (True, f"hint: {hint}")
-    with pytest.raises(dstbench.DstbenchError, match=r"\nhint: name the file that has it: `gold` FILE$"):
-        dstbench.score("bare.json")
-    assert run("score", "bare.json")[2].endswith("\nhint: name the file that has it: --gold FILE\n")
 
 
 def test_convert_then_score_is_score(example: Path) -> None:
@@ -323,45 +209,31 @@ def test_names_complete_in_a_shell(words: str, offered: list[str]) -> None:
         assert done.stdout.split() == offered
 
 
-def test_help_loads_nothing_that_computes() -> None:
-    script = (
-        "import sys; sys.argv = ['dstbench', '--help']\n"
-        "from dstbench.cli import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'polars', 'pyarrow', 'numpy', 'scipy', 'msgspec', 'rich'} & set(sys.modules)\n"
-        "print(sorted(heavy), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stderr.strip() == "[]"
+_MAIN = "from dstbench.cli import main; main()"
+#: A command, or Python, and the packages that it must not load, as they take long.
+LIGHT: dict[str, tuple[str, str]] = {
+    "help": (f"sys.argv = ['dstbench', '--help']; {_MAIN}", "polars pyarrow numpy scipy msgspec rich"),
+    **{f"score as {form}": (
+        f"sys.argv = ['dstbench', 'score', 'model.parquet', '--format', '{form}']; {_MAIN}",
+        "altair pyarrow scipy rapidfuzz msgspec pydantic rich ray "
+        "dstbench.readers.finding dstbench.stats dstbench.audit dstbench.engine_ray",
+    ) for form in ("json", "text")},
+    "score of JSON": ("import dstbench; dstbench.score('model.json')", "pyarrow scipy rich typer"),
+}  # fmt: skip
 
 
-def test_scoring_a_long_table_loads_no_more_than_it_needs(example: Path) -> None:
+@pytest.mark.parametrize("case", LIGHT)
+def test_what_takes_long_to_load_is_loaded_where_it_is_needed_only(case: str, example: Path) -> None:
+    code, heavy = LIGHT[case]
     assert run("convert", "model.json", "-o", "model.parquet")[0] == 0
     script = (
-        "import sys; sys.argv = ['dstbench', 'score']\n"
-        "from dstbench.cli import main\n"
-        "for form in ('json', 'text'):\n"
-        "    sys.argv = ['dstbench', 'score', 'model.parquet', '--format', form]\n"
-        "    try: main()\n"
-        "    except SystemExit: pass\n"
-        "ours = {f'dstbench.{name}' for name in ('readers.finding', 'stats', 'audit', 'engine_ray')}\n"
-        "heavy = {'altair', 'pyarrow', 'scipy', 'rapidfuzz', 'msgspec', 'pydantic', 'rich', 'ray'}\n"
-        "heavy = (heavy | ours) & set(sys.modules)\n"
-        "if 'typer._adapters' in sys.modules: heavy -= {'pydantic'}  # Typer itself needs it, from 0.29 on\n"
-        "print(sorted(heavy), file=sys.stderr)"
+        f"import sys\ntry: {code}\nexcept SystemExit: pass\n"
+        f"loaded = set({heavy.split()}) & set(sys.modules)\n"
+        "if 'typer._adapters' in sys.modules: loaded -= {'pydantic'}  # Typer itself needs it, from 0.29 on\n"
+        "print(sorted(loaded), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stderr.strip().splitlines()[-1] == "[]"
-
-
-def test_scoring_json_loads_neither_pyarrow_nor_scipy(example: Path) -> None:
-    script = (
-        "import sys, dstbench; dstbench.score('model.json'); "
-        "print(sorted({'pyarrow', 'scipy', 'rich', 'typer'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.again
@@ -371,28 +243,3 @@ def test_a_process_of_its_own_has_the_options_of_the_command_that_it_runs(words:
     code, out, _ = run_apart(*words)
     assert code == 0
     assert re.findall(r"--[a-z-]*[a-z]", out) == re.findall(r"--[a-z-]*[a-z]", run(*words)[1])
-
-
-def test_check_says_what_fails_and_under_strict_exits_with_1(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one run, and of two of which one has states of single turns; in every format alike."""
-    compute_once(monkeypatch.setattr)
-    for name in ("whole", "single"):
-        states = [{**state, "pred": state["gold"]} for state in consistent(30, seed=1)]
-        if name == "single":  # what is new in a turn
-            states = [
-                {**later, "pred": {slot: value for slot, value in later["gold"].items() if slot not in (now["gold"])}}
-                for now, later in pairwise(states)
-            ]
-        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(state)}\n" for state in states))
-    for files in (["whole.jsonl"], ["single.jsonl"], ["whole.jsonl", "single.jsonl"]):
-        _, out, _ = run("check", *files, "--format", "json")
-        fails = dict.fromkeys(row["check"] for row in json.loads(out)["checks"] if row["status"] == "fail")
-        assert bool(fails) == ("single.jsonl" in files)
-        for form, strict in product(("text", "json"), ([], ["--strict"])):
-            code, out, err = run("check", *files, "--format", form, *strict)
-            assert code == (1 if fails and strict else 0)
-            assert out
-            last = err.splitlines()[-1] if err else ""
-            assert last.startswith(f"{len(fails)} check") == bool(fails)
-            assert all(check in last for check in fails)
-            assert ("(single)" in last) == (bool(fails) and len(files) > 1)

@@ -15,7 +15,6 @@ from dstbench.rendering.tables import render
 from dstbench.typing import TableFormat
 from tests.commands import run
 from tests.corpora import States
-from tests.once import compute_once
 
 
 @pytest.fixture
@@ -75,31 +74,6 @@ def test_every_format_says_which_differences_could_not_be_tested(form: TableForm
         assert "significant" not in page
     enough = dstbench.compare(runs, resamples=119, seed=1)
     assert enough.differences["significant"].null_count() == 0
-
-
-@pytest.mark.again
-@pytest.mark.filterwarnings("ignore:.* not tried:dstbench.DstbenchWarning")
-@pytest.mark.parametrize("command", ["score", "compare", "sweep",
-                                     *(pytest.param(command, marks=pytest.mark.looks)
-                                       for command in ("score --by domain", "compare --pairs", "report"))])  # fmt: skip
-def test_counts_alone_are_no_shares(
-    command: str, runs: list[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    """A metric that is a count, without another beside it: nothing is in percent, and no share is missed."""
-    compute_once(monkeypatch.setattr)
-    name, *options = command.split()
-    if name == "report":  # whose figures of counts tests/rendering/test_odd_runs.py draws
-        request.getfixturevalue("undrawn")
-    for form in ("text", "md", "latex", "csv", "json") if name != "report" else ("html", "md", "latex", "json"):
-        code, *_ = run(
-            name, *runs, *options, "-m", "missed", "--format", form, *(["-o", "-"] if name == "report" else ["--all"])
-        )
-        assert code == 0
-    if name in ("compare", "sweep"):
-        assert run(name, *runs, "-m", "missed", "--figures", "figures")[0] == 0
-        drawn = [path.read_text() for path in Path("figures").iterdir()]
-        assert drawn
-        assert not any("%<" in text for text in drawn)
 
 
 def test_real_runs(data: Path) -> None:

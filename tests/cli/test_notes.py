@@ -43,16 +43,6 @@ def test_each_kind_has_one_line_and_no_count_is_lost(warnings: list[DstbenchWarn
         assert sum(map(int, told)) == total, line
 
 
-def test_without_a_count_it_is_said_how_often() -> None:
-    """Texts that differ in numbers only are of one kind."""
-    told = [DstbenchWarning(f"{n} values are odd", file=f"{n}.json") for n in range(2)]
-    assert folded(told) == ["2 files: … values are odd, 2 times (--verbose lists them)"]
-    assert folded([DstbenchWarning("odd", file="a"), DstbenchWarning("odd", file="b")]) == [
-        "2 files: odd (--verbose lists them)"
-    ]
-    assert folded([DstbenchWarning("odd"), DstbenchWarning("even"), DstbenchWarning("odd")]) == ["odd", "even"]
-
-
 def test_files_of_one_name_are_told_apart() -> None:
     told = [DstbenchWarning("x", file=f"{n}/run.json", kind="odd", count=n) for n in (1, 2)]
     assert folded(told) == ["2 files: odd: 2 in 2/run.json, 1 in 1/run.json (--verbose lists them)"]

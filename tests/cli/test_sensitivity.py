@@ -22,36 +22,6 @@ def gold(here: Path) -> Path:
     return here
 
 
-@pytest.mark.again
-@pytest.mark.parametrize(
-    ("metrics", "kind", "bins", "wanted"),
-    [
-        (
-            "jga,sa",
-            "missed",
-            "5",
-            [r"jga depends on the position, as does sa: one missed .* at 0-20 %, .* at 80-100 %"],
-        ),
-        ("jga,sa,fga,tla", "late", "5", [r"jga does not depend on the position, nor do sa, fga and tla: .*\(bias 0\)"]),
-        ("fga", "missed", "5", [r"fga depends on the position: one missed value costs [\d.]+ .*\(bias -[\d.]+\)"]),
-        ("jga", "missed", "1", [r"jga depends on the position: one missed value costs [\d.]+ points at 0-100 %"]),
-        (
-            "jga,sa,rsa",
-            "wrong",
-            "5",
-            ["rsa depends most .*", "jga depends least on the position, as does sa: one wrong .*"],
-        ),
-    ],
-)
-def test_the_conclusion_names_all_metrics_that_depend_on_the_position_alike(
-    gold: Path, metrics: str, kind: str, bins: str, wanted: list[str]
-) -> None:
-    out = ok("sensitivity", "gold.parquet", "--gold-only", "-m", metrics, "--kinds", kind, "--bins", bins, "--all")
-    lines = out.partition("\n\n")[0].splitlines()
-    assert len(lines) == len(wanted)
-    assert all(re.fullmatch(pattern, line) for pattern, line in zip(wanted, lines, strict=True)), lines
-
-
 # --- the topic --------------------------------------------------------------------------------------------------------
 
 TOPIC = topics()["metrics"]

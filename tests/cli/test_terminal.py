@@ -8,16 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import polars as pl
 import pytest
 from rich.cells import cell_len
 
 import dstbench
 from dstbench.demo import synthetic, write_sample
-from tests import planted
 from tests.commands import ok, run
+from tests.contract import corpora
 from tests.once import compute_once
 from tests.terminal import Shown, in_terminal, in_terminals, plain
 
@@ -30,78 +28,41 @@ RUNS = ("careful.parquet", "eager.parquet", "forgetful.parquet")
 # Ten runs that lack turns, one more each, have slots of their own, and names of several lengths.
 MANY = tuple(f"a_long_name_of_a_run_{'x' * n}.jsonl" for n in range(10))
 LACKING = (*MANY, "--gold", "gold.jsonl", "--missing", "wrong")
+#: Of the commands' usual tables, `tests/contract/test_tables.py` asks the same.
 COMMANDS = {
-    "score": ("score", *RUNS),
     "score --signature": ("score", *RUNS, "--signature"),
     "score of many": ("score", *LACKING),
-    "score by slot": ("score", *RUNS, "--by", "slot"),
-    "score by slot, wide": ("score", *RUNS, "--by", "slot", "--all"),
-    "compare": ("compare", *RUNS, "-m", "jga,fga", "--resamples", "200"),
     "compare of many": ("compare", *LACKING, "--resamples", "50"),
-    "compare-metrics": ("compare-metrics", *RUNS, "-m", "jga,sa,fga,gca", "--resamples", "200"),
     "compare-metrics of many": ("compare-metrics", *LACKING, "--resamples", "50"),
-    "pairs": ("pairs", *RUNS, "--profile", "qian2021"),
-    "sweep": ("sweep", "careful.parquet", "-m", "jga,fga,f1"),
-    "sweep of several": ("sweep", *RUNS),
     "sweep of many": ("sweep", *LACKING),
     "check": ("check", *RUNS),
     "check of many": ("check", *LACKING),
     "check --all": ("check", *LACKING, "--all"),
-    "diagnose": ("diagnose", *RUNS),
     "diagnose of many": ("diagnose", *LACKING),
-    "diagnose --all": ("diagnose", *LACKING, "--all"),
-    "traits": ("traits", *RUNS, "--disagree", "fga", "gca"),
-    "correlate": ("correlate", *RUNS, "--between-runs"),
-    "sensitivity": ("sensitivity", "careful.parquet"),
-    "show": ("show", "careful.parquet", "DEMO0000001", "--against", "eager.parquet"),
-    "query": ("query", "SELECT * FROM turns", *RUNS),
     "query --all": ("query", "SELECT * FROM long", "careful.parquet", "--all"),
     **{f"ls {what}": ("ls", what) for what in ("formats", "gold", "matchers", "metrics", "profiles", "slots", "steps")},
     "ls formats --all": ("ls", "formats", "--all"),
     "help": ("help", "conventions"),
     "demo": ("demo", "--dialogues", "1", "-o", "sample"),  # of more it writes a report, which takes most of its time
-    "audit bias": ("audit", "bias", "said.jsonl", "less.jsonl", "--train", "said"),
-    "audit diff": ("audit", "diff", "said.jsonl", "less.jsonl", "--all"),
-    "audit scores": ("audit", "scores", MANY[0], "--version", "old=gold.jsonl", "--version", "new=gold.jsonl"),
-    "audit inconsistency": ("audit", "inconsistency", "less.jsonl"),
-    "audit contradictions": ("audit", "contradictions", "less.jsonl"),
-    "audit memorisation": ("audit", "memorisation", "own.jsonl", "--context", "said.jsonl"),
     "an error": ("score", *MANY, "--gold", "gold.jsonl", "--missing", "error"),
 }
-
-
-def states_of(table: pl.DataFrame, side: str) -> list[dict[str, Any]]:
-    """The states of one side of a long table, as lines of JSON Lines."""
-    rows = table.with_columns(pl.col("dialogue", "slot", "gold", "pred").cast(pl.String))
-    states = []
-    for (dialogue, turn), cells in rows.group_by("dialogue", "turn", maintain_order=True):
-        filled = cells.drop_nulls(["slot", side])
-        states.append({"dialogue_id": dialogue, "turn": turn, side: dict(filled.select("slot", side).iter_rows())})
-    return states
-
-
-def write_lines(path: Path, states: list[dict[str, Any]]) -> None:
-    told = ({key: value for key, value in state.items() if value is not None} for state in states)
-    path.write_text("".join(f"{json.dumps(state)}\n" for state in told))
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
-    corpus = synthetic(40)
-    write_sample(corpus, folder)
-    table = corpus["forgetful"]
-    write_lines(folder / "gold.jsonl", states_of(table, "gold"))
-    predicted = states_of(table, "pred")
-    for number, name in enumerate(MANY):
-        own = [dict(state) for state in predicted[: len(predicted) - number]]
-        for at in range(3):
+    write_sample(synthetic(40), folder)
+    for number, name in enumerate(("gold.jsonl", *MANY), -1):
+        own = []
+        for turn in corpora.RUNS["hasty"]:  # without what further notes are about
+            gold = {slot: value.partition("|")[0] for slot, value in turn["gold"].items()}
+            side = (
+                {"gold": gold} if number < 0 else {"pred": {slot: gold[slot] for slot in gold if slot in turn["pred"]}}
+            )
+            own.append({"dialogue_id": turn["dialogue_id"], "turn": turn["turn"], **side})
+        for at in range(3 if number >= 0 else 0):
             own[at]["pred"] = own[at]["pred"] | {f"taxi-odd{at}": "x"}
-        write_lines(folder / name, own)
-    said = planted.consistent(30, 1)
-    write_lines(folder / "said.jsonl", said)
-    write_lines(folder / "less.jsonl", planted.take_out(said, 0.2, 1)[0])
-    write_lines(folder / "own.jsonl", [{**turn, "pred": {**turn["gold"], "hotel-name": "the ritz"}} for turn in said])
+        (folder / name).write_text("\n".join(map(json.dumps, own[: len(own) - max(number, 0)])), "utf-8")
     return folder
 
 

@@ -29,6 +29,7 @@ LINES: Final = {
     "score by domain": f"score {RUNS} -m jga,f1:avg=micro --by domain",
     "score of one by slot": "score small/keen.jsonl --by slot",
     "score by turn": f"score {RUNS} -m jga,fga --by turn",
+    "score along": f"score {RUNS} -m jga,gca,wrong --along seed=seeds.csv",
     "score by length": f"score {RUNS} -m jga --by length",
     "score by n_gold": f"score {RUNS} -m gca --by n_gold",
     "compare": f"compare {RUNS} -m fga,jga --resamples 50",
@@ -287,6 +288,15 @@ def _judged(rows: Rows) -> str:
 
 def _lines(of: Of, x: str, y: str = "value", colour: str = "run", panel: str = "") -> Chart:
     return Chart(of, (Marks("line", x, y), Marks("point", x, y)), panel, colour, told=(x, y, colour))
+
+
+def _apart_of(result: dict[str, Any]) -> Rows:
+    """Shares along a number of the runs, and how far each is from GCA there."""
+    rows = [{**row, "what": "Score"} for row in _of("scores")(result) if row["unit"] == "share"]
+    gca = {row["seed"]: row["value"] for row in rows if row["metric"] == "GCA"}
+    others = [row for row in rows if row["metric"] != "GCA"]
+    far = "|GCA \N{MINUS SIGN} X|"
+    return rows + [{**row, "what": far, "value": abs(gca[row["seed"]] - row["value"])} for row in others]
 
 
 def _both_ways(key: str, value: str) -> Of:
@@ -624,6 +634,7 @@ CHARTS: Final[dict[str, dict[str, Chart]]] = {
     "score by domain": {"scores": _heat("domain")},
     "score of one by slot": {"scores": _heat("slot", "metric")},
     "score by turn": {"scores": _lines(_of("scores"), "turn", colour="metric", panel="run")},
+    "score along": {"along": _lines(_apart_of, "seed", colour="metric", panel="what")},
     "score by length": {"scores": _lines(_of("scores"), "length")},
     "score by n_gold": {"scores": _lines(_of("scores"), "n_gold")},
     "compare": _COMPARED,

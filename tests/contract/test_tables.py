@@ -9,11 +9,14 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from rich.cells import cell_len
 
+from tests import formats
 from tests.contract import corpora, recorded, shown, small_corpus
 from tests.contract.commands import compute_once, run
 
@@ -69,6 +72,44 @@ FORMATS: Final = {"text": shown.of_text, "md": shown.of_markdown, "latex": shown
 APART: Final = ("check", "sweep", "sweep to a target")
 
 
+#: Commands of which only what they say is recorded, as others are laid out alike: each reaches a sentence of its own.
+SAID: Final[dict[str, tuple[str, ...]]] = {
+    "audit inconsistency, pairs": ("audit", "inconsistency", "all/gold.jsonl", "--support", "2", "--pairs", "3"),
+    "audit scores, dialogues": (*ASKED["audit scores"][:3], "--version", "a=keen.jsonl", "--version", "b=less.jsonl"),
+    "audit scores, turns": (*ASKED["audit scores"][:3], "--version", "a=keen.jsonl", "--version", "b=fewer.jsonl"),
+    "audit scores, fuzzy": (*ASKED["audit scores"][:-2], "--signature"),
+    "check of single turns": ("check", "single.jsonl", "keen.jsonl"),
+    "compare of counts": ("compare", *RUNS, "-m", "missed", "--resamples", "60"),
+    "compare, few resamples": ("compare", *RUNS, "-m", "jga", "--resamples", "5"),
+    "compare-metrics of a table": ("compare-metrics", "--table", "all/published.csv", "-m", "jga,gca"),
+    "compare-metrics of marks": ("compare-metrics", "marks.json", "--from", "fga-trippy", "--resamples", "40"),
+    "compare-metrics of one": ("compare-metrics", RUNS[0], "-m", "jga,sa", "--resamples", "40"),
+    "compare-metrics of two": ("compare-metrics", *RUNS[:2], "-m", "jga,sa", "--resamples", "40"),
+    "compare-metrics, few resamples": ("compare-metrics", *RUNS, "-m", "jga", "--resamples", "5"),
+    "correlate columns of turns": ("correlate", "keen.jsonl", "-m", "jga,turn,n_pred,error_age", "--per", "turn"),
+    "correlate all columns": ("correlate", "keen.jsonl", "-m", ",".join(
+        ("jga,turns,wrong_turns,ends_wrong,wrong_slots_last,first_wrong,first_failure,first_failure_bin,recovered",
+         "n_gold_max,mistakes,to_mean,to_sum,to_released,nu_paper,nu_released"))),
+    "correlate marks": ("correlate", "marks.json", "--from", "fga-trippy"),
+    "correlate turns of runs": ("correlate", *RUNS, "-m", "jga,rsa", "--versus", "jga,rsa,sa", "--per", "turn"),
+    "diagnose, turns missing": ("diagnose", "all/bare_keen.jsonl", "--gold", "all/gold.jsonl", "--missing", "wrong"),
+    "diff, read": ("diff", *RUNS[:2], "--read", "--most", "2", "--resamples", "60"),
+    "score along": ("score", *RUNS, "-m", "jga,gca,wrong", "--along", "seed=all/seeds.csv"),
+    "score by slot and turn": ("score", "keen.jsonl", "--by", "slot,turn", "-m", "jga,f1,precision:wrong=missed"),
+    "score in groups": ("score", *RUNS, "-m", "jga,wrong", "--group", "first=keen,hasty", "--signature"),
+    "score of counts": ("score", *RUNS, "-m", "missed"),
+    "score of marks": ("score", "marks.json", "--from", "fga-trippy"),
+    **{f"sensitivity of {kind} values": ("sensitivity", "keen.jsonl", "--gold-only", "-m", metrics, "--kinds", kind)
+       for kind, metrics in (("late", "jga,sa,fga,tla"), ("missed", "fga"), ("wrong", "jga,sa,rsa"))},
+    "sensitivity in one bin": ("sensitivity", "keen.jsonl", "--gold-only", "-m", "jga,sa", "--bins", "1"),
+    "show by a count": ("show", "keen.jsonl", "-m", "missed", "--most", "3"),
+    "show, turns missing": ("show", "all/bare_keen.jsonl", "MUL1207", "--gold", "all/gold.jsonl", "--missing", "wrong"),
+    "sweep of counts": ("sweep", *RUNS, "-m", "missed", "--profiles", "verbatim,star"),
+    **{f"sweep to {target}": ("sweep", "keen.jsonl", "-m", "jga", "--profiles", "verbatim,star", "--target", target)
+       for target in ("28.70", "jga=28.7,f1=99", "missed=63")},
+    "traits, released": ("traits", *RUNS, "--disagree", "fga", "gca", "--to", "released", "--nu", "released"),
+}  # fmt: skip
+
 #: What is laid out as another above: the second layer's.
 LATER: Final = (
     "score by turn", "score by length", "score by n_gold", "score by run,domain", "compare to a baseline",
@@ -82,6 +123,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("corpus")
     small_corpus.write(folder)
     corpora.write(folder / "all")
+    turns = [json.loads(line) for line in (folder / "keen.jsonl").read_text("utf-8").splitlines()]
+    (folder / "marks.json").write_text(formats.fga_trippy(turns), "utf-8")
+    new = [{**turn, "pred": {slot: v for slot, v in turn["gold"].items() if v != before["gold"].get(slot)}}
+           for before, turn in pairwise([{"gold": {}}, *turns])]  # fmt: skip
+    for name, own in (("fewer", [*turns[:3], *turns[4:]]), ("less", turns[8:]), ("single", new)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, own)), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         compute_once(patch.setattr)
@@ -103,7 +150,7 @@ def view_of(name: str) -> str:
 @cache
 def said(name: str, *more: str, columns: int | None = None) -> str:
     Path("replaced.jsonl").unlink(missing_ok=True)
-    code, out, err = run(*ASKED[name], "--all", *more, columns=columns)
+    code, out, err = run(*(ASKED | SAID)[name], "--all", *more, columns=columns)
     assert code == 0, err
     return out
 
@@ -127,12 +174,13 @@ def test_every_cell_is_that_of_its_row_and_column(name: str) -> None:
                 assert f"{cell.row['title']} ^" in tables[0].columns
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", [*NAMED, *SAID])
 def test_what_is_said_is_what_was_recorded(name: str) -> None:
+    words = (ASKED | SAID)[name]
     recorded.check("numbers", name, "\n".join(recorded.columns(rows_of(name))))
     Path("replaced.jsonl").unlink(missing_ok=True)
-    said = run(*ASKED[name], columns=80)
-    recorded.check("screens", name, f"$ dstbench {' '.join(ASKED[name])}\n{said.out}{said.err}")
+    said = run(*words, columns=80)
+    recorded.check("screens", name, f"$ dstbench {' '.join(words)}\n{said.out}{said.err}")
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -199,10 +247,10 @@ FIT: Final = (
 def test_nothing_is_wider_than_the_terminal(name: str, long_names: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(long_names)
     words = [re.sub(r"\b(keen|steady|hasty)\b", rf"{LONG}-\1", word) for word in ASKED[name]]
-    for more in ([], ["--all"]):
-        found = run(*words, *more, columns=80)
+    for more, width in product(([], ["--all"]), (80, 100, 160)):
+        found = run(*words, *more, columns=width)
         assert found.code == 0, found.err
-        assert all(len(line) <= 80 for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
+        assert all(cell_len(line) <= width for line in found.out.split("\n")), max(found.out.split("\n"), key=len)
 
 
 def test_the_better_run_is_first() -> None:

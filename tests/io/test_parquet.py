@@ -75,13 +75,6 @@ def test_what_unpacks_to_much_is_refused_before_it_is_unpacked(monkeypatch: pyte
         parquet.read(File("x"), rows)
 
 
-def test_a_table_is_read_as_it_was_written(here: Path) -> None:
-    table = pl.DataFrame({"dialogue": ["D", "D"], "turn": [0, 1]})
-    parquet.write("x.parquet", table.schema, [table])
-    assert parquet.read(File("x.parquet")).equals(table)
-    assert parquet.read(File("x.parquet"), Path("x.parquet").read_bytes()).equals(table)
-
-
 def test_a_seal_lifts_no_limit(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pl.DataFrame({"gold": pl.Series([None] * 1_000_000, dtype=pl.String)})
     parquet.write("x.parquet", table.schema, [table])

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.io.files import File
 from dstbench.io.tables import read_table
-from tests.commands import run
 
 TEXTS = st.text(st.sampled_from('ab,;\t" \né.=1'), min_size=1, max_size=6).filter(lambda text: text.strip() == text)
 ROWS = st.lists(st.tuples(TEXTS, st.integers(-99, 99), st.integers(0, 9)), min_size=1, max_size=4)
@@ -42,17 +41,6 @@ def test_every_dialect_has_the_same_rows(
     assert table.columns == ["name", "value"]
     wanted = [(name, float(f"{whole}.{part}")) for name, whole, part in rows]
     assert table.with_columns(pl.col("value").cast(pl.Float64)).rows() == wanted
-
-
-def test_scores_and_ratings_of_a_locale_with_semicolons(here: Path) -> None:
-    scores = "model,metric,value\na,jga,0.5\nb,jga,0.25\na,sa,0.75\nb,sa,0.875\n"
-    Path("comma.csv").write_text(scores)
-    Path("semicolon.csv").write_text(scores.replace(",", ";").replace(".", ","), encoding="utf-8-sig")
-    one, other = (
-        run("compare-metrics", "--table", f"{name}.csv", "--format", "json") for name in ("comma", "semicolon")
-    )
-    assert one[0] == 0
-    assert one == other
 
 
 def test_an_encoding_that_is_not_read_is_named(here: Path) -> None:

@@ -6,16 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dstbench
 from tests import formats
-from tests.commands import run
 from tests.corpora import FEW
-from tests.readers.test_datasets import multiwoz_with_splits
 
 speakers = st.lists(st.tuples(st.sampled_from(["USER", "SYSTEM"]), st.text(min_size=1, max_size=4)), max_size=8)
 
@@ -51,27 +48,3 @@ def test_each_user_turn_follows_what_the_system_said_last(
 def test_parlai_without_speakers_is_unknown(here: Path) -> None:
     Path("p").write_text(formats.parlai().replace("<system> ", "").replace("<user> A", "A"))
     assert dstbench.contexts("p").select("system", "user").rows() == [(None, None), (None, formats.USER[1])]
-
-
-def test_contexts_of_one_split(here: Path) -> None:
-    Path("MULTIWOZ").mkdir()
-    for name, content in multiwoz_with_splits().items():
-        Path(name).write_bytes(content.replace(b'"text": ""', b'"text": "Hello"'))
-    assert dstbench.contexts("MULTIWOZ")["dialogue"].to_list() == ["MUL1", "MUL2", "MUL3", "MUL4"]
-    assert dstbench.contexts("MULTIWOZ", split="dev")["dialogue"].to_list() == ["MUL3"]
-    with pytest.raises(dstbench.DstbenchError, match="no dialogue of the split 'trial'"):
-        dstbench.contexts("MULTIWOZ", split="trial")
-
-
-def test_the_command_writes_the_table(here: Path) -> None:
-    Path("gold.tsv").write_text(formats.star_tsv())
-    code, out, err = run("contexts", "gold.tsv", "-o", "said.parquet")
-    assert (code, out, err) == (0, "", "said.parquet: 1 dialogue, 2 turns\n")
-    assert pl.read_parquet("said.parquet").equals(dstbench.contexts("gold.tsv"))
-    code, _, err = run("contexts", "gold.tsv", "-o", "said.csv")
-    assert (code, err) == (2, "error: said.csv: a table of contexts is written as Parquet\nhint: -o said.parquet\n")
-    code, _, err = run("contexts", "gold.tsv", "gold.tsv", "-o", "said.parquet")
-    assert (code, err.splitlines()[0]) == (
-        1,
-        "error: gold.tsv and 1 more: the same turn in two files (dialogue MUL7001, turn 0)",
-    )

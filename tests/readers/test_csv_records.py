@@ -45,14 +45,6 @@ def test_lines_of_slots_give_the_same_table(
     assert table_of(path).equals(table_of(states))
 
 
-def test_a_line_without_a_slot_may_mark_a_turn_without_a_prediction(here: Path) -> None:
-    Path("p.csv").write_text(
-        "dialogue,turn,slot,gold,pred\nMUL1,0,hotel-area,north,north\nMUL1,1,hotel-area,north,\nMUL1,1,,,none\n"
-    )
-    with pytest.raises(dstbench.DstbenchError, match=r"1 gold turn without a prediction .*dialogue MUL1, turn 1"):
-        dstbench.scan("p.csv")
-
-
 @quiet
 def test_what_pandas_writes_is_read(here: Path) -> None:
     """A first column without a name, whole numbers as 3.0, a long field, and what Python prints of a state."""
@@ -82,43 +74,6 @@ def test_rows_of_slots_may_be_json_as_well(here: Path) -> None:
             ("hotel-area", "north", "north|east"),
             ("hotel-stars", "4", None),
         ]
-
-
-HEADER = "dialogue_id,turn,gold,pred\n"
-BROKEN = {
-    "too few fields": (HEADER + "MUL1,0,{}\n", "line 2: 3 fields, where the header has 4"),
-    "too many fields": (HEADER + "MUL1,0,{},{},x\n", "line 2: 5 fields, where the header has 4"),
-    "a quote that does not end": (HEADER + 'MUL1,0,{},{}\nMUL1,1,"{},{}\n', "line 3: broken CSV"),
-    "a column twice": ("dialogue_id,turn,gold,gold,pred\nMUL1,0,{},{},{}\n", "names the column 'gold' twice"),
-    "no state": (HEADER + "MUL1,0,{},nothing\n", "line 2: pred: the text 'nothing'"),
-    "no state after a line break": (
-        HEADER + 'MUL1,0,{},"{\n}"\nMUL1,1,{},no idea\n', "line 4: pred: the text 'no idea' is neither JSON"
-    ),
-    "no turn": (HEADER + "MUL1,,{},{}\nMUL1,0,{},{}\n", "line 2: no turn here"),
-    "no records": (HEADER, "no dialogue in the file"),
-    "no number": (HEADER + "MUL1,first,{},{}\n", "line 2: turn: the turn is not a number"),
-    "other columns": ("a,b\n1,2\n", "no known format"),
-    "gold without its slot": (
-        "dialogue,turn,slot,gold,pred\nMUL1,0,,north,\nMUL1,0,hotel-area,x,\n", "line 2: a gold value without a slot"
-    ),
-}  # fmt: skip
-
-
-def test_excels_first_line_is_counted(here: Path) -> None:
-    Path("p.csv").write_text(f"sep=,\n{HEADER}MUL1,0,{{}},{{}}\nMUL1,1,{{}},nothing\n")
-    with pytest.raises(dstbench.DstbenchError, match="line 4: pred: the text 'nothing'"):
-        dstbench.read("p.csv")
-
-
-@pytest.mark.parametrize("name", BROKEN)
-@quiet
-def test_a_broken_line_is_refused_with_its_number(name: str, here: Path) -> None:
-    text, said = BROKEN[name]
-    Path("p.csv").write_text(text)
-    with pytest.raises(dstbench.DstbenchError) as caught:
-        dstbench.score("p.csv")
-    assert str(caught.value).startswith("p.csv: ")
-    assert said in str(caught.value)
 
 
 def test_columns_of_the_users(here: Path) -> None:

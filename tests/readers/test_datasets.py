@@ -328,22 +328,3 @@ def test_simulated_slots_get_the_domain_of_their_dialogue(
     turns = [{"dialogue_state": [], "user_intents": intents}, {"dialogue_state": state}]
     Path("test.json").write_text(json.dumps([{"dialogue_id": "a", "turns": turns}]))
     assert cells(dstbench.read("test.json").gold) == {("a", 0): {}, ("a", 1): dict.fromkeys(wanted, "x")}
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
-    [
-        ("crosswoz", '{"area": "west"', '{"area": 3', "dialogue MUL7001.json, turn 0, slot hotel-area"),
-        ("risawoz", '"hotel-area": "west"', '"hotel-area": 3', "dialogue MUL7001.json, turn 0, slot hotel-area"),
-        ("simulated", '"value": "cheap"', '"value": 3', "dialogue 7001, turn 0"),
-        ("glad", '[["price range", "cheap"]]', '[["price range", 3]]', "dialogue 7001, turn 0"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_in_a_dataset_is_said_with_its_place(
-    name: str, old: str, new: str, said: str, here: Path
-) -> None:
-    text = (formats.ONLY_GOLD | formats.RESTAURANT)[name]()
-    assert old in text
-    Path("gold").write_text(text.replace(old, new, 1))
-    with pytest.raises(dstbench.DstbenchError, match=rf"^gold: .* a string.*, found 3 \({said}"):
-        dstbench.read("gold")

@@ -20,31 +20,6 @@ NORTH, SOUTH = {"hotel-area": "north"}, {"hotel-area": "south"}
 
 
 @quiet
-@pytest.mark.parametrize(
-    ("record", "note"),
-    [
-        (_record(gold=NORTH, pred=NORTH), None),
-        (_record(gold=NORTH, pred=NORTH, utterance="hi", history=["x"]), None),
-        ({"ID": "MUL1", "turn_idx": 0, "gt": NORTH, "predicted": NORTH},
-         "keys used: ID as dialogue, turn_idx as turn, gt as gold, predicted as pred"),
-        (_record(ground_truth=NORTH, ground_truth_m24=SOUTH, predict=NORTH, predict_turn_label={"hotel-area": "x"}),
-         "keys used: dialogue_id, turn, ground_truth as gold, predict as pred; "
-         "not used: ground_truth_m24, predict_turn_label"),
-        (_record(gold=NORTH, pred=NORTH, state=SOUTH), "keys used: dialogue_id, turn, gold, pred; not used: state"),
-        (_record(state=NORTH, pred=NORTH), "keys used: dialogue_id, turn, state as gold, pred"),
-        ({"flag": "MUL1.json-0", "gold": NORTH, "pred": NORTH}, "keys used: flag as dialogue and turn, gold, pred"),
-        ({"dialogue_id": "MUL1_turn_0", "gold": NORTH, "pred": NORTH},
-         "keys used: dialogue_id as dialogue and turn, gold, pred"),
-        ({"dialogue_id": "MUL1", "turns": [{"gold": NORTH, "pred": NORTH}]},
-         "keys used: gold, pred; dialogue and turn from the objects around the records"),
-    ],
-)  # fmt: skip
-def test_a_note_says_which_keys_were_taken(record: dict[str, Any], note: str | None) -> None:
-    assert notes_of([record]) == ([] if note is None else [note])
-    assert table_of([record]).rows() == [("MUL1", 0, "hotel-area", "north", "north")]
-
-
-@quiet
 def test_keys_that_the_user_gives_are_not_told() -> None:
     keys = {"id": "flag", "turn": "flag", "gold": "ground_truth_m24", "pred": "ours"}
     record = {"flag": "MUL1-0", "ground_truth": SOUTH, "ground_truth_m24": NORTH, "ours": NORTH, "prediction": SOUTH}
@@ -70,50 +45,6 @@ def test_records_of_one_dialogue_in_two_groups_are_said(here: Path) -> None:
     assert notes_of("p.json") == [
         "keys used: dialogue_id, turn, gold, pred; records under right, wrong are read together"
     ]
-
-
-REFUSED: dict[str, tuple[Any, list[str]]] = {
-    "two predictions": (_record(gold={}, pred=NORTH, predicted=SOUTH),
-                        ["2 keys could be the prediction: pred, predicted", "hint: `keys` pred=pred"]),
-    "two golds": (_record(gold_m21=NORTH, gold_m24=SOUTH, pred={}),
-                  ["2 keys could be the gold state: gold_m21, gold_m24", "hint: `keys` gold=gold_m21"]),
-    "two states": (_record(state=NORTH, belief_state=NORTH),
-                   ["2 keys could be the state: state, belief_state", "`keys` gold or pred=state"]),
-    "two turns": (_record(1, turn_id=2, gold=NORTH, pred={}), ["2 keys could be the turn: turn, turn_id"]),
-    "states of single turns only": (
-        _record(gold_turn_label=NORTH, pred_turn_label=NORTH),
-        ["neither gold nor pred; unknown keys: gold_turn_label, pred_turn_label", "id=dialogue_id,turn=turn"],
-    ),
-    "typos only": (_record(glod=NORTH, perd=NORTH), ["neither gold nor pred; unknown", "gold=glod,pred=perd"]),
-    "another word": (_record(ours=NORTH), ["neither gold nor pred; unknown keys: ours", "turn=turn,pred=ours may be"]),
-    "a typo": (_record(gold=NORTH, perd=NORTH), ["holds gold but no predictions", "pred=perd takes that"]),
-    "a function call": (_record(gold=NORTH, pred={"name": "find_hotel", "arguments": {"area": "north"}}),
-                        ["pred: a function call, where a state must be"]),
-    "no dialogue": ({"turn": 0, "gold": NORTH, "pred": NORTH},
-                    ["no key for the dialogue (there are: turn, gold, pred)", "hint: `keys` id=KEY"]),
-    "no dialogue with a usual name": ({"conv": "MUL1", "turn": 0, "gold": NORTH, "pred": NORTH},
-                                      ["no key for the dialogue", "id=conv,turn=turn,gold=gold,pred=pred may be"]),
-    "no id": (_record(gold={}) | {"dialogue_id": None}, ["item 0: no dialogue_id here"]),
-    "an id that is none": (_record(gold={}) | {"dialogue_id": [1]}, ["item 0: dialogue_id: a list is not an id"]),
-    "a turn that is none": (_record(gold={}) | {"turn": "the first"},
-                            ["item 0: turn: the turn is not a number", "MUL1, turn the first", "`keys` turn=KEY"]),
-    "text that is no state": (_record(gold="{hotel-area: north}", pred={}),
-                              ["item 0: gold: the text '{hotel-area: north}' is neither JSON nor"]),
-    "a value": (_record(gold=NORTH, pred={"hotel": {"area": {"x": {}}}}),
-                ["item 0: pred: an object, where a value must be", "turn 0, slot hotel-area", "hint: a state is"]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-@quiet
-def test_what_records_do_not_say_is_refused_and_said_how_to_say_it(name: str, here: Path) -> None:
-    record, said = REFUSED[name]
-    for data in ([record], "p.json"):
-        Path("p.json").write_text(json.dumps([record]))
-        with pytest.raises(dstbench.DstbenchError) as caught:
-            dstbench.score(data, format=None if data != "p.json" else "records")
-        for part in said:
-            assert part in str(caught.value)
 
 
 def test_one_record_among_others_is_refused_with_its_place() -> None:

@@ -120,42 +120,12 @@ def test_two_slots_of_one_name(here: Path) -> None:
     assert "(dialogue D, turn 0, slot hotel-name)" in str(told.value)
 
 
-def test_gold_of_a_file_of_its_own_is_renamed_too(here: Path) -> None:
-    for side in ("gold", "pred"):
-        state = {"dialogue_id": "MUL1", "turn": 0, side: {"hotel-quarter": "north"}}
-        Path(f"{side}.jsonl").write_text(json.dumps(state), encoding="utf-8")
-    scores = dstbench.score("pred.jsonl", gold="gold.jsonl", slot_map={"hotel-quarter": "hotel-area"}, metrics="jga,sa")
-    assert scores["value"].to_list() == [1, 1]
-    assert "sa(T=30" in scores["signature"][1]
-
-
 def test_two_dialogues_of_one_id(here: Path) -> None:
     states = [{"dialogue_id": name, "turn": 0, "gold": {}, "pred": {}} for name in "ab"]
     with pytest.raises(dstbench.DstbenchError, match=r"two dialogues get this id .*\(dialogue C, turn 0\)"):
         dstbench.open_runs(states, id_map={"a": "C", "b": "C"})
     parts = [{**states[0]}, {**states[1], "turn": 1}]  # two parts of one dialogue
     assert dstbench.turns(parts, id_map={"a": "C", "b": "C"})["turn"].to_list() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("price,hotel-name\nprice,hotel-area\n", "map: 'price' stands both for 'hotel-name' and for 'hotel-area'"),
-        ("a,b\nb,c\n", "map: 'b' is both one of your slots and the other name of one"),
-        ("a,b,c\n", "map: 3 columns, not two"),
-        ("a\n", "map: 1 column, not two"),
-        ("a,b\nc,\n", "map: row 2 has an empty cell"),
-        ('{"a": ["b"]}', "map: the other name of 'a' is not a string"),
-        ('["a"]', "map: not a JSON object"),
-        ("", "map: not a CSV file"),
-        ("<html>", "map: a web page"),
-    ],
-)
-def test_a_map_that_cannot_be_used_is_refused(text: str, message: str, model: str) -> None:
-    Path("map").write_text(text)
-    code, out, err = run("score", model, "--slot-map", "map")
-    assert (code > 0, out) == (True, "")
-    assert f"error: {message}" in err
 
 
 def test_a_long_table_keeps_its_names(model: str) -> None:

@@ -47,26 +47,6 @@ def test_without_gold_they_are_no_run(here: Path) -> None:
     assert dstbench.score("p.json", gold="p.json", metrics="jga")["value"].item() == 1
 
 
-@pytest.mark.parametrize(
-    ("document", "said"),
-    [
-        ({"mul1": {"a": {}}}, "the turn is not a number (dialogue mul1, turn a)"),
-        ({"mul1": 3}, "3, where the states of a dialogue must be (dialogue mul1)"),
-        (
-            {"mul1": [{"hotel-area": {"x": {}}}]},
-            "an object, where a value must be (dialogue mul1, turn 0, slot hotel-area",
-        ),
-        ([], "no JSON object of dialogues"),
-        ({}, "no dialogue in the file"),
-    ],
-)
-def test_what_is_none_is_refused_with_its_place(document: Any, said: str, here: Path) -> None:
-    Path("p.json").write_text(json.dumps(document))
-    with pytest.raises(dstbench.DstbenchError) as caught:
-        dstbench.read("p.json", "state-lists")
-    assert said in str(caught.value)
-
-
 @pytest.mark.filterwarnings("ignore:.*gold never has:dstbench.errors.DstbenchWarning")
 def test_values_that_are_no_strings_do_not_refuse_a_file_of_responses(here: Path) -> None:
     turns = [
@@ -132,23 +112,6 @@ def test_other_lists_are_divided_as_well(here: Path) -> None:
         json.dumps([{"id": "SNG1", "user": ["a", "b"], "system": ["", "c"], "gold": [N, N], "pred": [N, {}]}])
     )
     assert dstbench.contexts("p.json").rows() == [("SNG1", 0, None, "a"), ("SNG1", 1, "c", "b")]
-
-
-@pytest.mark.parametrize(
-    ("record", "said"),
-    [
-        ({"gold": [N, N], "pred": [N]}, r"gold and pred do not have the same turns \(2 and 1 states\)"),
-        ({"gold": {"0": N}, "pred": {"1": N}}, r"gold and pred do not have the same turns \(1 and 1 states\)"),
-        (
-            {"gold": [N], "pred": [{"hotel": {"area": {"x": 1}}}]},
-            "an object, where a value must be .*turn 0, slot hotel",
-        ),
-    ],
-)
-@quiet
-def test_lists_that_do_not_fit_are_refused(record: dict[str, Any], said: str) -> None:
-    with pytest.raises(dstbench.DstbenchError, match=said):
-        dstbench.scan([{"dialogue_id": "SNG2", "gold": [N], "pred": [N]}, {"dialogue_id": "SNG1", **record}])
 
 
 @quiet

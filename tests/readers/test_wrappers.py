@@ -74,25 +74,9 @@ def test_the_key_of_a_list_is_no_dialogue_if_its_records_name_others(key: str, h
     assert table_of("p.json")["dialogue"].to_list() == ["SNG1"]
 
 
-def test_data_under_several_keys_are_refused(here: Path) -> None:
-    of_splits = {split: {"SNG1": {"0": {"gt": NORTH, "pr": NORTH}}} for split in ("dev", "test")}
-    Path("p.json").write_text(json.dumps(of_splits))
-    with pytest.raises(dstbench.DstbenchError, match="data of format gtpr under several keys: dev, test"):
-        dstbench.read("p.json")
-
-
 def test_what_is_read_and_what_is_not_is_told(here: Path) -> None:
     Path("p.json").write_text(json.dumps({"meta": {}, "test": json.loads(formats.gtpr()), "jga": 1}))
     assert notes_of("p.json") == ["what is under test is read, not what is under meta, jga"]
-
-
-def test_a_key_that_is_twice_in_a_wrapper_is_refused(here: Path) -> None:
-    Path("p.json").write_text(f'{{"data": {formats.gtpr()}, "jga": 1, "jga": 2}}')
-    with pytest.raises(dstbench.DstbenchError, match="the key 'jga' twice"):
-        dstbench.read("p.json")
-    Path("p.json").write_text(f'{{"data": {formats.gtpr()}, "d\\u0061ta": {formats.som()}}}')
-    with pytest.raises(dstbench.DstbenchError, match="the key 'data' twice"):
-        dstbench.read("p.json")
 
 
 @pytest.mark.parametrize("end", ["", ",", "}}", '"x": 1}', ', "x": \xff}'])

@@ -54,7 +54,8 @@ def size(svg: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in charts.LINES if name not in ("report", "compare models", "diagnose a little")]
+    "name",
+    [name for name in charts.LINES if name not in ("report", "compare models", "diagnose a little", "score along")],
 )
 def test_figures_fit_on_a_page_and_name_every_run_whole(name: str, folder: Path) -> None:
     words = of_ten(charts.LINES[name])
@@ -96,18 +97,6 @@ def test_on_a_page_a_drawing_has_the_page_s_colours_and_nothing_but_shapes(folde
         assert set(re.findall(r"<([a-z]+)", svg)) <= {"svg", "g", "path", "line", "text", "tspan", "rect", "title"}
         assert not re.findall(r" (?:style|class|href|on\w+|font-family)=", svg)
         assert not set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]+)"', svg))  # no colour that is not the page's
-
-
-def test_on_the_command_line(here: Path) -> None:
-    Path("model.json").write_text(formats.gtpr())
-    code, _, err = run(
-        "traits", "model.json", "--figures", "new/figures", "--charts", "specs", "--figure-format", "png"
-    )
-    assert code == 0
-    wanted = [Path(f"{folder}{end}") for folder, end in (("specs/{}", ".vl.json"), ("new/figures/{}", ".png"))]
-    wanted = [Path(str(path).format(name)) for path in wanted for name in ("to_mean", "nu_paper", "traits")]
-    assert err.splitlines() == [f"wrote {path}" for path in wanted]
-    assert all(path.stat().st_size for path in wanted)
 
 
 def test_what_cannot_be_drawn_is_refused(here: Path) -> None:

@@ -125,19 +125,6 @@ def test_equal_scores_are_bold_both_and_a_single_one_is_not() -> None:
     assert r"\best " not in render({"scores": dstbench.score({"a": corpus["eager"]})}, "latex")
 
 
-@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
-def test_notes_of_a_comparison_name_the_test_and_its_caption_n() -> None:
-    found = dstbench.compare(synthetic(10), resamples=100)
-    page = render(found, "latex")
-    ((caption, _, _),) = tables(page)
-    assert "turns of 10 dialogues" in caption
-    assert len(caption) < 200
-    assert "100 resamples" in page
-    assert "p: two-sided, approximate randomisation of dialogues, 100 resamples" in page
-    assert "m = 3" in page
-    assert "profile:" in page
-
-
 @cache
 def scored() -> pl.DataFrame:
     return dstbench.score(synthetic(20), metrics="jga")

@@ -108,11 +108,6 @@ def test_a_report_ranks_by_a_metric_of_errors_from_the_fewest() -> None:
     report.to_html()
 
 
-def test_a_sweep_of_counts_is_not_in_points() -> None:
-    swept = dstbench.sweep({"most": predicting(15)}, metrics="missed", profiles=PROFILES)
-    assert "Missed slots is 15 under all 3 conventions that suit most" in render({"sweep": swept}, "text")
-
-
 def test_there_is_no_figure_of_counts_by_traits() -> None:
     with pytest.raises(UsageError, match="counts"):
         trait_charts(dstbench.traits(MISSING, metrics="missed"))

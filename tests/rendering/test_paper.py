@@ -13,7 +13,6 @@ import dstbench
 from dstbench.demo import synthetic
 from dstbench.rendering.report import Report
 from dstbench.typing import Missing
-from tests.commands import run
 from tests.rendering.test_latex import ACL, HOSTILE, has_tex, typeset
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
@@ -105,19 +104,6 @@ def test_a_single_run_and_other_settings(monkeypatch: pytest.MonkeyPatch) -> Non
     assert r"by Welch's~\citep{welch-1947} t over their runs" in text
     assert "No p is adjusted" in text
     assert "holm" not in text
-
-
-@pytest.mark.again
-def test_the_command_writes_a_folder(here: Path) -> None:
-    runs = ["careful.parquet", "eager.parquet"]
-    for name in runs:
-        synthetic(12)[name[:-8]].write_parquet(name)
-    code, _, err = run("report", *runs, "-m", "jga", "--paper", "-o", "paper")
-    assert not code
-    assert {"methods.tex", "table.tex", "figures.tex", "references.bib", "scores.pdf"} <= {
-        p.name for p in Path("paper").iterdir()
-    }
-    assert "wrote paper/methods.tex" in err
 
 
 @pytest.mark.tex

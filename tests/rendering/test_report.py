@@ -18,7 +18,6 @@ from dstbench.rendering.html import json_text
 from dstbench.rendering.report import Report
 from dstbench.scoring.error_classes import CLASSES
 from tests import formats
-from tests.commands import run
 from tests.contract.page import Page
 from tests.corpora import EXAMPLE, States
 
@@ -189,19 +188,6 @@ def test_what_is_warned_of_is_noted_once(here: Path) -> None:
     assert note in html.unescape(found.to_html())
 
 
-def test_the_chapter_on_metrics_begins_with_what_it_shows_and_says_how_it_was_computed() -> None:
-    found = dstbench.report(synthetic(20, trackers=["careful", "eager"]), metrics="jga,tla", most=1, seed=3)
-    _, chapter, _ = re.split(r"## Metrics|## Figures", found.to_markdown())
-    lead, *_, below = chapter.strip().split("\n\n")
-    assert "jga depends most on the position: one missed value costs" in lead
-    assert "tla does not depend on the position" in lead
-    assert "one missed value costs" in lead.partition(", estimated from a sample")[0]
-    assert "estimated from a sample: at most 3 errors of each kind in a dialogue, seed 3" in below
-    means = found.leaderboard.scores.group_by("metric").agg(pl.col("value").mean())
-    for metric, mean in means.iter_rows():
-        assert f"\n| {metric} | {100 * mean:.2f} |" in chapter.partition("### Spread")[2]
-
-
 def test_why_no_cost_of_errors_is_shown_is_said(demo: Report) -> None:
     examples = [{**state, "dialogue_id": name} for name in ("MUL7001", "MUL7002") for state in EXAMPLE]
     single = [{**EXAMPLE[0], "dialogue_id": name} for name in ("MUL7001", "MUL7002")]  # dialogues of one turn
@@ -249,24 +235,3 @@ def two(here: Path) -> Path:
     for name in ("careful", "eager"):
         corpus[name].write_parquet(here / f"{name}.parquet")
     return here
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_the_command_writes_a_page(two: Path) -> None:
-    code, out, err = run("report", "careful.parquet", "eager.parquet", "-o", "r.html", "--most", "5", "-m", "jga,gca")
-    assert (code, out) == (0, "")
-    assert err.splitlines()[-1] == "wrote r.html"
-    page = Path("r.html").read_text(encoding="utf-8")
-    assert "5 of 12 dialogues: those on which runs differ most in JGA" in page
-    assert Page(page).data["metrics"] == ["jga", "gca"]
-    code, out, _ = run("report", "careful.parquet", "-o", "-", "--format", "md", "-m", "jga")
-    assert code == 0
-    assert out.startswith("# careful: dialogue state tracking\n")
-
-
-def test_the_page_and_notebooks_say_how_numbers_were_computed(demo: Report) -> None:
-    """What text leaves out of its first screen: how p was computed, and whole signatures."""
-    for page in (demo.to_html(), demo.to_markdown(), demo.leaderboard._repr_html_()):
-        plain = page.replace("<wbr>", "").replace("\\", "")
-        assert "p: two-sided, approximate randomisation of dialogues" in plain
-        assert "|gold:" in plain

@@ -28,15 +28,6 @@ def scores(missing: Missing, metrics: str = "jga,fga,rsa,tla,f1") -> dict[str, f
     return dict(zip(rows["metric"], rows["value"], strict=True))
 
 
-def test_missing_turns_are_an_error_that_names_them_and_the_choices() -> None:
-    with pytest.raises(dstbench.DstbenchError) as caught:
-        scores("error")
-    message = str(caught.value)
-    assert "3 gold turns without a prediction (1 whole dialogue), the first of them (dialogue B, turn 0)" in message
-    for choice in ("wrong", "empty", "intersect"):
-        assert f"`missing` {choice}" in message
-
-
 @pytest.mark.parametrize(
     ("missing", "said", "wanted"),
     [
@@ -66,14 +57,6 @@ def test_turns_that_a_file_with_its_own_gold_lacks_are_reported(here: Path) -> N
             checks = dstbench.check(data).filter(check="coverage")
         assert checks["status"].item() == "note"
         assert checks["found"].item().endswith("all of them predicted; turn numbers have gaps in 1 dialogue")
-
-
-def test_extra_predictions_are_left_out_and_reported() -> None:
-    extra = [*PRED, {"dialogue_id": "X", "turn": 3, "pred": AREA}]
-    with pytest.warns(dstbench.DstbenchWarning, match="1 predicted turn in 1 dialogue without gold, left out") as said:
-        rows = dstbench.score(extra, gold=GOLD[:2], metrics="jga")
-    assert len(said) == 1
-    assert rows.select("value", "turns", "dialogues").row(0) == (1, 2, 1)
 
 
 def test_nothing_in_common_is_always_an_error() -> None:

@@ -99,60 +99,34 @@ def test_anything_that_speaks_arrow_is_a_run(make: object) -> None:
     assert dstbench.score(make(table), metrics="jga")["value"].item() == 0.5
 
 
-NO_TABLE: dict[str, tuple[pl.DataFrame, str]] = {
-    "other columns": (pl.DataFrame({"a": [1]}), "not a long table: no column dialogue, turn, slot, gold, pred"),
-    "one missing": (dstbench.scan(EXAMPLE).drop("run", "gold").collect(), "no column gold"),
-    "a type": (
-        dstbench.scan(EXAMPLE).drop("run").collect().with_columns(turn=pl.lit("0")),
-        "column turn is String, not UInt16",
+TABLE = dstbench.scan(EXAMPLE).drop("run").collect()
+_GAP = (pl.col("slot") == "hotel-area") & (pl.col("turn") == 1)
+
+
+def _rows(*rows: tuple[object, ...]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=LONG.schema, orient="row")
+
+
+NO_TABLE: dict[str, pl.DataFrame] = {
+    "not a long table: no column dialogue, turn, slot, gold, pred": pl.DataFrame({"a": [1]}),
+    "no column gold": TABLE.drop("gold"),
+    "column turn is String, not UInt16": TABLE.with_columns(turn=pl.lit("0")),
+    "the same slot twice in one turn": pl.concat([TABLE] * 2),
+    "a slot that ends before its dialogue does": TABLE.filter(~_GAP),
+    "a slot without a row in a turn between others": (
+        dstbench.scan([{**EXAMPLE[0], "turn": t} for t in range(3)]).drop("run").collect().filter(~_GAP)
     ),
-    "a turn twice": (
-        pl.concat([dstbench.scan(EXAMPLE).drop("run").collect()] * 2),
-        "the same slot twice in one turn",
-    ),
-    "a slot that ends": (
-        dstbench.scan(EXAMPLE)
-        .drop("run")
-        .collect()
-        .filter(~((pl.col("slot") == "hotel-area") & (pl.col("turn") == 1))),
-        "a slot that ends before its dialogue does",
-    ),
-    "a hole": (
-        dstbench.scan([{**EXAMPLE[0], "turn": t} for t in range(3)])
-        .drop("run")
-        .collect()
-        .filter(~((pl.col("slot") == "hotel-area") & (pl.col("turn") == 1))),
-        "a slot without a row in a turn between others",
-    ),
-    "a bare row among slots": (
-        pl.concat(
-            [
-                dstbench.scan(EXAMPLE).drop("run").collect(),
-                pl.DataFrame([("MUL7001", 1, None, None, None)], schema=LONG.schema, orient="row"),
-            ]
-        ),
-        "a row without a slot in a turn that has slots",
-    ),
-    "gold without a slot": (
-        pl.DataFrame([("MUL7001", 0, None, "north", None)], schema=LONG.schema, orient="row"),
-        "a gold value without a slot",
-    ),
-    "no rows": (dstbench.scan(EXAMPLE).drop("run").collect().clear(), "no dialogue in the table"),
-    "a negative turn": (
-        dstbench.scan(EXAMPLE).drop("run").collect().with_columns(turn=pl.lit(-1)),
-        "a turn that is not a number from 0 to 65535",
-    ),
-    "no id": (
-        dstbench.scan(EXAMPLE).drop("run").collect().with_columns(dialogue=pl.lit(None, pl.String)),
-        "a dialogue without an id",
-    ),
+    "a row without a slot in a turn that has slots": pl.concat([TABLE, _rows(("MUL7001", 1, None, None, None))]),
+    "a gold value without a slot": _rows(("MUL7001", 0, None, "north", None)),
+    "no dialogue in the table": TABLE.clear(),
+    "a turn that is not a number from 0 to 65535": TABLE.with_columns(turn=pl.lit(-1)),
+    "a dialogue without an id": TABLE.with_columns(dialogue=pl.lit(None, pl.String)),
 }
 
 
-@pytest.mark.parametrize("name", NO_TABLE)
-def test_a_parquet_file_that_is_no_long_table_is_refused(name: str, here: Path) -> None:
-    table, said = NO_TABLE[name]
-    table.write_parquet("run.parquet")
+@pytest.mark.parametrize("said", NO_TABLE)
+def test_a_parquet_file_that_is_no_long_table_is_refused(said: str, here: Path) -> None:
+    NO_TABLE[said].write_parquet("run.parquet")
     with pytest.raises(dstbench.DstbenchError) as caught:
         dstbench.score("run.parquet")
     assert str(caught.value).startswith("run.parquet: ")

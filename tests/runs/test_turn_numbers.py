@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.typing import Missing
-from tests.commands import run
 from tests.corpora import States
 
 MISSING: tuple[Missing, ...] = get_args(Missing)
@@ -127,25 +124,3 @@ def test_what_the_user_says_is_done() -> None:
         scored(both, turns_from=2)  # turns of gold would be lost
     with pytest.raises(dstbench.UsageError, match="the step of the turns is 0, not 1 or more"):
         scored(pred, gold=gold, turn_step=0)
-
-
-def test_on_the_command_line_and_in_signatures(here: Path) -> None:
-    Path("gold.json").write_text(json.dumps(gold_of([4, 3])))
-    Path("run.json").write_text(json.dumps(predicted(gold_of([4, 3]), 1, 2)))
-    for command in ("score", "check", "correlate", "sweep", "diagnose", "traits"):
-        code, _, err = run(command, "run.json", "--gold", "gold.json", "--missing", "intersect")
-        assert code == 1
-        assert "run.json: turns are numbered differently than gold's" in err
-        assert "hint: --turns-from 1 --turn-step 2 renumbers them; --turns-from 0 takes them as they are" in err
-    mended = ("--turns-from", "1", "--turn-step", "2")
-    code, out, _ = run("score", "run.json", "--gold", "gold.json", "-m", "jga", "--format", "json", *mended)
-    (row,) = json.loads(out)["scores"]
-    assert (code, row["value"]) == (0, 1)
-    assert "|turns-from:1|turn-step:2|" in row["signature"]
-    assert not dstbench.signature.doubts(row["signature"])
-    assert run("convert", "run.json", "--gold", "gold.json", "-o", "long.parquet", *mended)[0] == 0
-    assert "|turns-from:1|turn-step:2|" in run("score", "long.parquet")[1]
-    code, _, err = run("score", "long.parquet", *mended)
-    assert code == 2
-    assert "a long table keeps its names and turn numbers" in err
-    assert run("score", "long.parquet", "--gold", "gold.json", "--turns-from", "0")[0] == 0
