@@ -384,7 +384,7 @@ class Row:
                 except Misfit as error:
                     if name == "gold" or source.unreadable == "error" or state is msgspec.UNSET:
                         where = {"dialogue": turn.dialogue, "turn": turn.number}
-                        if isinstance(side.notation, Loose):
+                        if isinstance(side.notation, Loose) and state is not msgspec.UNSET:
                             raise no_state(source, error, turn.place, is_gold=name == "gold", **where) from None
                         raise source.misshapen(f"{turn.place}{error.what}", **where, slot=error.slot) from None
                     loose.take_unreadable(states.pred, at, state)

@@ -80,8 +80,10 @@ def text_of(html: str) -> str:
     """What one reads in a page without its figures and scripts, a row of a table in a line."""
 
     def said(tag: re.Match[str]) -> str:
-        is_within = re.match(r"</?(td|th|small|sup|b|em|code|span|line|circle|svg|option|a|mark|i|abbr)\b", tag[0])
         used = " ".join(_USED.findall(tag[0]))
+        if re.match(r"</?(sup|b|em|code|span|mark|i)\b", tag[0]):
+            return f" {used} " if used else ""
+        is_within = re.match(r"</?(td|th|small|line|circle|svg|option|a|abbr)\b", tag[0])
         return f" {used} " if is_within else f"\n{used} "
 
     lines = re.sub(r"<[a-z/][^>]*>", said, re.sub(r">\s+<", "><", _HIDDEN.sub("", html))).split("\n")
