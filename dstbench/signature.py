@@ -43,6 +43,7 @@ _KEYS: Final[Mapping[str, tuple[str, tuple[str, str] | None]]] = {
     "v": ("the version of dstbench", None),
 }
 _SIZES: Final = {"d": "dialogues", "t": "turns"}
+_ESCAPES: Final = str.maketrans({"\\": r"\\", "|": r"\|"})
 _AS_PRINTED: Final = "write it as it was printed, in quotes"
 
 
@@ -92,8 +93,9 @@ def sign(metric: str, settings: Mapping[str, str]) -> str:
     >>> sign("fga(lam=0.5)", {"profile": "verbatim.1", "missing": "error"})
     'fga(lam=0.5)|profile:verbatim.1|missing:error'
     """
-    parts = [_escape(key).replace(":", r"\:") + ":" + _escape(value) for key, value in settings.items()]
-    return "|".join([_escape(metric), *parts])
+    escaped = {key.translate(_ESCAPES): value.translate(_ESCAPES) for key, value in settings.items()}
+    parts = (key.replace(":", r"\:") + ":" + value for key, value in escaped.items())
+    return "|".join([metric.translate(_ESCAPES), *parts])
 
 
 def parse(text: str) -> Signature:
@@ -295,10 +297,6 @@ def _not_here(signed: str) -> str:
 def _unversioned(profile: str) -> str:
     """The name of a profile without its version and the plus of changed choices."""
     return re.sub(r"(\.\d+)?\+?$", "", profile)
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", r"\\").replace("|", r"\|")
 
 
 def _unescape(text: str) -> str:
