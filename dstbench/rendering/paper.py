@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
 from dstbench._version import __version__
 from dstbench.analysis.check import GOLD
-from dstbench.analysis.compare import Leaderboard, pairs_text
-from dstbench.analysis.findings import listed, verdicts
+from dstbench.analysis.compare import pairs_text
+from dstbench.analysis.findings import best_run, listed, verdicts
 from dstbench.conventions.profiles import PROFILES
 from dstbench.errors import number_of, percent
 from dstbench.io.escape import latex_text
 from dstbench.metrics.registry import find_metric, name_of
 from dstbench.rendering.html import rendered
 from dstbench.rendering.latex import latex_page, noted
-from dstbench.rendering.of_runs import beaten, best_first, sizes_of
+from dstbench.rendering.of_runs import best_first, sizes_of
 from dstbench.rendering.tables import layout_of, signature_lines
 from dstbench.signature import parse
 
@@ -102,11 +102,11 @@ def _methods(page: Report) -> Iterator[str]:
     classes = {metric: find_metric(metric.partition(":")[0]) for metric in metrics}
     named = [f"{kind.title} ({name_of(metric)}; {kind.source})" for metric, kind in classes.items() if kind]
     said = [verdict.partition(": ") for verdict in verdicts(leaderboard)]
-    close = differences.filter("may_flip").group_by("metric", maintain_order=True)
+    best, close = best_run(leaderboard), differences.filter("may_flip").group_by("metric", maintain_order=True)
     text = rendered(
         "methods.txt",
         **design.row(0, named=True) | {"level": percent(design["level"][0]), "alpha": percent(1 - design["level"][0])},
-        **_best(leaderboard),
+        best=best.text if best is not None and len(runs) > 1 else "",
         number=number_of(len(runs), "run"),
         runs=listed(runs, len(runs)),
         sizes=sizes_of(scores, " of "),
@@ -124,23 +124,3 @@ def _methods(page: Report) -> Iterator[str]:
         close=[(name_of(str(metric)), pairs_text(rows)) for (metric,), rows in close],
     )
     yield from (" ".join(part.split()) for part in text.split("\n\n") if part.strip())
-
-
-def _best(leaderboard: Leaderboard) -> dict[str, Any]:
-    """The best in the first metric, and those that it is significantly better than; of a single run, nothing."""
-    models = leaderboard.models.rename({"model": "run"})
-    rows = best_first(leaderboard.scores if models.is_empty() else models)
-    rows = rows.filter(metric=rows["metric"][0]).drop_nulls("value")
-    if rows.height < 2 or rows["unit"][0] != "share":
-        return {"best": []}
-    best = rows.filter(pl.col("value") == pl.col("value").first())["run"].to_list()
-    below = beaten(leaderboard.differences, rows.select("run", other="run"))
-    others = below.filter(metric=rows["metric"][0], run=best[0])["other"].explode().to_list()
-    value, low, high = rows.select(pl.col("value", "low", "high") * 100).row(0)
-    return {
-        "best": best,
-        "best_names": listed(best, len(best)),
-        "first": name_of(rows["metric"][0]),
-        "highest": f"{value:.2f} % ({percent(leaderboard.design['level'][0])} interval {low:.2f} to {high:.2f})",
-        "others": "every other" if len(others) == rows.height - 1 else others and listed(others, len(others)),
-    }

@@ -78,14 +78,14 @@ def test_no_more_is_claimed_than_the_tests_carry(monkeypatch: pytest.MonkeyPatch
     runs = synthetic(60)
     alike = {"a": runs["eager"], "b": runs["eager"]}
     text = dstbench.report(alike, metrics="jga", most=1).to_paper()["methods.tex"].decode()
-    assert "a and b have the same and highest JGA" in text
+    assert "a and b have the same JGA" in text
     assert "significantly better" not in text
     assert "does not show that there is none" in text
     page = dstbench.report({name: runs[name] for name in ("careful", "forgetful")}, metrics="jga", most=1)
     assert page.leaderboard.differences["significant"].all()
     text = page.to_paper()["methods.tex"].decode()
     assert "careful has the highest JGA" in text
-    assert "it is significantly better than that of every other" in text
+    assert "significantly better than forgetful" in text
     assert "does not show" not in text
 
 
