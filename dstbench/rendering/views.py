@@ -162,9 +162,9 @@ class Layout(NamedTuple):
         """All lines below the tables."""
         return [*self.notes, *self.about, *self.signatures]
 
-    def in_short(self, *, signature: bool = False) -> Layout:
+    def in_short(self) -> Layout:
         """What text shows first, perhaps with whole signatures."""
-        signatures = self.signatures if signature else [_short(line) for line in self.signatures]
+        signatures = self.signatures if screen().signature else [_short(line) for line in self.signatures]
         rest = [f"--all: {self.rest}"] if self.rest else []
         notes = [*self.notes, *signatures, *rest]
         return self._replace(views=self.first or self.views, notes=notes, about=(), signatures=())
