@@ -15,17 +15,7 @@ from dstbench.io.escape import plain_text
 from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED, Styles
-from dstbench.rendering.views import (
-    EXACT,
-    IS_COUNT,
-    Layout,
-    OwnLines,
-    View,
-    lines,
-    plain,
-    sign,
-    text_of,
-)
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, OwnLines, View, lines, plain, sign, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
 from dstbench.signature import parse as parse_signature
