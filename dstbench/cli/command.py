@@ -314,18 +314,17 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
                 raise UsageError(f"--label {label!r} cannot be a label", hint="letters, digits, and : . _ / -")
             if "chosen" in given:
                 screen = screen_of(sys.stdout) if str(shared.output or "-") == "-" else Screen()
-                screen = screen._replace(everything=shared.everything, signature=shared.signature)
+                screen = screen._replace(everything=shared.everything, signature=shared.signature, label=label)
                 stack.enter_context(laid_out_for(screen))
             call = Call(command, options, given, shared)
             result = command.run(call, **call.own) if command.run else call.usual()
             notes.rename = call.named
         notes.tell("before")
         if result.text is not None:
-            text = result.text if label is None else load("rendering.latex:relabelled")(result.text, label)
             output = result.output or shared.output
-            emit(text, output)
+            emit(result.text, output)
             if output is None and sys.stdout.isatty():
-                notes.shown(text)
+                notes.shown(result.text)
         notes.tell()
         for line in [*(f"wrote {path}" for path in result.written), *filter(None, [result.summary])]:
             typer.echo(visible(line), err=True)  # so that no file's name controls the terminal

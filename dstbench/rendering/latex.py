@@ -30,7 +30,6 @@ _ALIGNED: Final = re.compile(r"<?(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?|-|")
 # Other numbers, those with their share in percent, and intervals.
 _NUMERIC: Final = re.compile(r"-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|")
 _LONGEST_LINE: Final = 100_000  # lines are cut after this many characters; a line may name many runs
-_LABEL: Final = re.compile(r"^\\label\{.*\}$", re.MULTILINE)
 _PACKAGES: Final = "% \\usepackage{booktabs,graphicx,siunitx}\n"
 # Versions of siunitx before 3 take only what is `\protected` before a number.
 _TABLE: Final = r"""\begin{%(place)s}[t]
@@ -71,12 +70,6 @@ def latex_page(tables: Iterable[PaperTable]) -> str:
     numbers = defaultdict[str, Iterator[int]](lambda: count(1))
     labelled = ((table, f"{table.label}-{next(numbers[table.label])}".removesuffix("-1")) for table in tables)
     return "\n".join([_PACKAGES, *(_latex_table(*each) for each in labelled)])
-
-
-def relabelled(page: str, label: str) -> str:
-    """A page with another label for its first table, and numbered ones for the others."""
-    numbers = count(1)
-    return _LABEL.sub(lambda _: rf"\label{{{f'{label}-{next(numbers)}'.removesuffix('-1')}}}", page)
 
 
 def _latex_table(paper: PaperTable, label: str) -> str:

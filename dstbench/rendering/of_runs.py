@@ -15,17 +15,7 @@ from dstbench.io.escape import plain_text
 from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED, Styles
-from dstbench.rendering.views import (
-    EXACT,
-    IS_COUNT,
-    Layout,
-    OwnLines,
-    View,
-    lines,
-    plain,
-    sign,
-    text_of,
-)
+from dstbench.rendering.views import EXACT, IS_COUNT, Layout, OwnLines, View, lines, plain, sign, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
 from dstbench.signature import parse as parse_signature
@@ -205,11 +195,9 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
     first = standings._replace(title=f"Scores and {level} intervals")
     if of_models:
         first = first._replace(title=f"Models: mean ± standard deviation over runs, and {level} intervals of the mean",
-                               rows=first.rows.rename({"run": "model", "runs": "n"}),
-                               keys=[*first.keys[:-1], "model", "n"])  # fmt: skip
-    if "letter" in first.keys:
-        first = first._replace(title=f"{first.title}; raised: whom one is significantly better than (at {alpha})",
-                               rows=first.rows.rename({"letter": " "}), keys=[" ", *first.keys[1:]])  # fmt: skip
+                               rows=first.rows.rename({"runs": "n"}), keys=[*first.keys, "n"])  # fmt: skip
+    if " " in first.keys:
+        first = first._replace(title=f"{first.title}; raised: whom one is significantly better than (at {alpha})")
     best = sentences.best_run(leaderboard) if differences.height else None
     found = [*([best.text.removesuffix(".")] if best else []), *sentences.verdicts(leaderboard)]
     return Layout(
@@ -222,25 +210,26 @@ def leaderboard(leaderboard: Leaderboard, *, pairs: bool = False) -> Layout:
 
 def _standings(leaderboard: Leaderboard, design: Design, noun: str, over: str) -> View:
     """Scores as a paper prints them, with the letters of the runs (models) that each is significantly better than."""
-    rows = best_first(leaderboard.models.rename({"model": "run"}) if noun == "model" else leaderboard.scores)
-    runs = rows["run"].unique(maintain_order=True)
+    table, sd = (schema.MODELS, "±{sd} ") if noun == "model" else (schema.STANDINGS, "")
+    rows = best_first(leaderboard.models if noun == "model" else leaderboard.scores, noun)
+    runs = rows[noun].unique(maintain_order=True)
     several = "" if len(runs) <= len(ascii_lowercase) else ","  # numbers, which need something between them
     letters = [str(n + 1) for n in range(len(runs))] if several else list(ascii_lowercase[: len(runs)])
-    lettered = pl.DataFrame({"run": runs, "letter": pl.Series(letters, dtype=pl.String)})
-    better = beaten(leaderboard.differences, lettered).with_columns(raised=pl.col("letter").list.join(several))
-    rows = rows.join(lettered, on="run", maintain_order="left")
-    rows = rows.join(better.drop("letter"), on=["metric", "run"], how="left", maintain_order="left")
-    caption, keys = f"{named(rows)}{over}, with {percent(design['level'])} intervals.", ["run"]
+    lettered = pl.DataFrame({"run": runs, " ": pl.Series(letters, dtype=pl.String)})
+    better = beaten(leaderboard.differences, lettered).with_columns(raised=pl.col(" ").list.join(several)).drop(" ")
+    lettered, better = (frame.rename({"run": noun}) for frame in (lettered, better))
+    rows = rows.join(lettered, on=noun, maintain_order="left")
+    rows = rows.join(better, on=["metric", noun], how="left", maintain_order="left")
+    caption, keys = f"{named(rows)}{over}, with {percent(design['level'])} intervals.", [noun]
     if leaderboard.differences["significant"].count():
-        keys, alpha = ["letter", "run"], percent(1 - design["level"])
+        keys, alpha = [" ", noun], percent(1 - design["level"])
         caption += f" Superscripts: the {noun}s that one is significantly better than (at {alpha})."
         if design["baseline"] is not None:
-            (baseline,) = lettered.filter(run=design["baseline"])["letter"]
+            (baseline,) = lettered.filter(pl.col(noun) == design["baseline"])[" "]
             caption += f" Only differences to {noun} {baseline} are tested."
-    table, sd = (schema.MODELS, "±{sd} ") if noun == "model" else (schema.STANDINGS, "")
     return View(
         "", rows, table, keys, {"{}": f"{{value}} {sd}[{{low}}, {{high}}]"}, "metric", raised="raised",
-        best=["metric"], caption=f"{caption} Bold: the best.", heads={"letter": "", "run": noun.capitalize()},
+        best=["metric"], caption=f"{caption} Bold: the best.", heads={" ": ""},
     )  # fmt: skip
 
 

@@ -132,14 +132,11 @@ class Report:
         """The figures, as charts of Altair, which a notebook draws, by name."""
         from dstbench.rendering.charts import runs  # Altair: only where something is drawn
 
-        heat = {"domain": self.by_domain, "slot": self.by_slot}
+        by = {"domain": self.by_domain, "slot": self.by_slot}
+        by = {name: scores for name, scores in by.items() if not (scores["unit"] == "count").all()}
         return {
             **runs.leaderboard_charts(self.leaderboard),
-            **{
-                f"{by}s": runs.heat_map(scores, by)
-                for by, scores in heat.items()
-                if not (scores["unit"] == "count").all()
-            },
+            **{f"{name}s": runs.heat_map(scores, name) for name, scores in by.items()},
             **runs.sweep_charts(self.sweep),
             **({} if self.costs is None else runs.sensitivity_charts(self.costs)),
             **runs.diagnosis_charts(self.diagnosis),
@@ -208,9 +205,7 @@ def report(
         runs = over_common_turns(open_under(convention, data, **reading))
         for run in runs:
             run.need_states("reports")
-        with _noting({}, pass_on=False):  # scoring them again repeats the warnings
-            first = score(runs, metrics=chosen[:1], profile=convention)
-        order = best_first(first)["run"].to_list()
+        order = best_first(score(runs, metrics=chosen[:1], profile=convention))["run"].to_list()
         runs = sorted(runs, key=lambda run: order.index(run.name))
         paired = pair_up(runs, chosen, convention)
         resolved = paired.metrics  # parameters that depend on slots are the same for all runs

@@ -40,7 +40,7 @@ def render(result: Any, form: TableFormat, **options: Any) -> str:
     if form == "latex" and (papers := layout.for_paper):
         return latex_page(papers)
     if form == "text" and not screen().everything:
-        layout = layout.in_short(signature=screen().signature)
+        layout = layout.in_short()
     mark = "### " if form == "md" else ""
     parts = [escape_lines(layout.findings, form)] if layout.findings else []
     for title, table, styles in (part for view in layout.shown for part in view.parts()):

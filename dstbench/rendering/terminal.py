@@ -20,6 +20,7 @@ class Screen(NamedTuple):
     coloured: bool = False  # whether it shows colours, and the user has not switched them off
     everything: bool = False  # whether all tables, rows and columns are shown; otherwise what matters first
     signature: bool = False  # whether whole signatures are shown even then
+    label: str | None = None  # LaTeX's label of the table; None: by the result
 
 
 _SCREEN: Final[ContextVar[Screen]] = ContextVar("screen", default=Screen())  # noqa: B039 # it cannot change

@@ -12,6 +12,7 @@ import polars as pl
 from dstbench.errors import percent
 from dstbench.metrics.registry import name_of, sign_of
 from dstbench.rendering.latex import PaperTable, cell
+from dstbench.rendering.terminal import screen
 from dstbench.rendering.text_tables import RAISED, UNDEFINED, Styles
 from dstbench.schema.core import Table
 
@@ -161,9 +162,9 @@ class Layout(NamedTuple):
         """All lines below the tables."""
         return [*self.notes, *self.about, *self.signatures]
 
-    def in_short(self, *, signature: bool = False) -> Layout:
+    def in_short(self) -> Layout:
         """What text shows first, perhaps with whole signatures."""
-        signatures = self.signatures if signature else [_short(line) for line in self.signatures]
+        signatures = self.signatures if screen().signature else [_short(line) for line in self.signatures]
         rest = [f"--all: {self.rest}"] if self.rest else []
         notes = [*self.notes, *signatures, *rest]
         return self._replace(views=self.first or self.views, notes=notes, about=(), signatures=())
@@ -182,7 +183,8 @@ class Layout(NamedTuple):
     def for_paper(self) -> list[PaperTable]:
         """The tables that a paper prints."""
         notes = self.below if self.paper_notes is None else self.paper_notes
-        return [view.paper(f"tab:{self.label}", notes) for view in self.paper or self.shown[:1]]
+        label = screen().label or f"tab:{self.label}"
+        return [view.paper(label, notes) for view in self.paper or self.shown[:1]]
 
 
 def plain(*names: str, **renamed: str) -> dict[str, str]:

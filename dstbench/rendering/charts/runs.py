@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -190,7 +190,8 @@ def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     one, is_count = _only(shown["metric"]), rows.select(IS_COUNT.any()).item()
     y = Axis("value", one or "Score", scale={} if is_count else _WHOLE, axis={"format": ""} if is_count else {})
     title = f"{one or 'Scores'} by {by.replace('_', ' ')}"
-    return lines(title, shown, _across(by), y, "run" if one else "metric", panel="" if one else "run")
+    x = Axis(by, _ALONG[by], axis={"grid": False})
+    return lines(title, shown, x, y, "run" if one else "metric", panel="" if one else "run")
 
 
 def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
@@ -290,7 +291,8 @@ def jga_line(rows: pl.DataFrame, by: str) -> Chart:
     n = dict(shown.group_by(by).agg(pl.col("dialogues").max()).sort(by).iter_rows())
     ends = [wilson(value, dialogues) for value, dialogues in shown.select("value", "dialogues").iter_rows()]
     shown = shown.hstack(pl.DataFrame(ends, schema={"low": pl.Float64, "high": pl.Float64}, orient="row"))
-    x, y = _across(by, labelExpr=f"[datum.label, 'n=' + {n}[datum.value]]"), Axis("value", "JGA", scale=_WHOLE)
+    labels = {"grid": False, "labelExpr": f"[datum.label, 'n=' + {n}[datum.value]]"}
+    x, y = Axis(by, _ALONG[by], axis=labels), Axis("value", "JGA", scale=_WHOLE)
     band = Mark("area", x, y._replace(column="low", to="high"), "run", {"opacity": 0.15, "aria": False})
     return lines(f"JGA by {by}", shown, x, y, "run", *([band] if by == "turn" else []))
 
@@ -304,11 +306,6 @@ def _of_enough(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     """Rows without the turns or lengths that less than one dialogue in a hundred has."""
     n = pl.col("dialogues").max()
     return rows.filter(n.over(by) >= 0.01 * n)
-
-
-def _across(by: str, **axis: Any) -> Axis:
-    """The axis of turns, of lengths or of numbers of gold slots."""
-    return Axis(by, _ALONG[by], axis={"grid": False, **axis})
 
 
 def _intervals(rows: pl.DataFrame, by: str, what: str) -> Chart:
