@@ -49,7 +49,7 @@ STARTS = ("dstbench", "uv", "pip", "ray", "ssh", "python", ".ci/run", ".ci/versi
 
 #: Commands of the README that no test runs as they stand, and why.
 NOT_RUN = {
-    "pip install uv && uv run dstbench demo": "installs; .ci/versions and tests/test_demo.py run the demo",
+    "pip install uv && uv run dstbench demo": "installs; .ci/versions and tests/contract/test_options.py run the demo",
     "uv run --group test pytest": "is what runs this",
     "python -m benchmarks.missing_annotations": "needs real data; tests/audit/test_places.py compares with its bars",
     "uv run --group test pytest -n0 -s -m simulation tests/simulations": "takes minutes, and is for people to read",

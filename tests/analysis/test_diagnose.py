@@ -365,16 +365,6 @@ CHOICES = st.fixed_dictionaries(
 )
 
 
-def test_gold_slots_counted_by_hand() -> None:
-    two, none = {AREA: "north", NAME: "alpha"}, dict[str, str]()
-    states = [*dialogue("A", (none, none)), *dialogue("B", ({AREA: "north"}, none), (two, none), (none, two))]
-    found = dstbench.diagnose(states, few=2)
-    assert found.gold_slots.rows() == [("states", 0, 1, 0.5), ("states", 2, 1, 0.5)]
-    assert found.runs.select("with_few_slots", "share_with_few_slots").row(0) == (1, 0.5)
-    with pytest.raises(dstbench.UsageError, match="few=-1 is not a number of slots"):
-        dstbench.diagnose(states, few=-1)
-
-
 def test_a_last_turn_without_a_prediction_is_one_more_wrong_slot() -> None:
     north = {"hotel-area": "north"}
     gold = [{"dialogue_id": d, "turn": t, "gold": north, "pred": {}} for d in ("D1", "D2") for t in (0, 1)]

@@ -295,17 +295,6 @@ def test_the_order_of_the_data_does_not_matter_where_nothing_is_equal() -> None:
     assert all(other == first for other in others)
 
 
-def test_the_real_runs(data: Path) -> None:
-    files = sorted((data / "predictions" / "mwzeval").glob("*.json"))
-    texts = said(files, profiles=None, resamples=10_000, gold=str(data / "multiwoz21" / "test.tsv"), missing="wrong")
-    assert list(texts) == ["best", "order", "never", "check", "slots", "errors"]
-    assert texts["best"].startswith("augpt has the highest JGA, 41.8 %: 5.6 points above pptod; significantly better")
-    assert "JGA changes by 5.36 (damd) to 27.02 points (mintl). augpt is first under all" in texts["order"]
-    assert texts["never"].startswith("soloist never predicts 7 slots of gold: ")
-    assert "labes lacks 615 turns, which count as wrong" in texts["check"]
-    assert "soloist (3 slots unknown to gold)" in texts["check"]
-
-
 def test_names_and_places_in_sentences() -> None:
     assert [listed(list("abcdefg")[:n], 5) for n in (1, 2, 5, 7)] == [
         "a", "a and b", "a, b, c, d and e", "a, b, c, d, e and 2 more"]  # fmt: skip

@@ -16,15 +16,6 @@ from dstbench.analysis.reconcile import reconcile
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
 
 
-@pytest.mark.again
-def test_a_label_map_is_for_the_profiles_that_need_one_too(states: list[dict[str, Any]], here: Path) -> None:
-    (here / "labels.json").write_text('{"north": ["northern"]}', encoding="utf-8")
-    without, with_map = (
-        {*reconcile("50", states, labels=labels, most=1).profiles["profile"]} for labels in (None, "labels.json")
-    )
-    assert with_map - without == {"trippy"}
-
-
 def state(dialogue: str, turn: int, gold: dict[str, str], pred: dict[str, str]) -> dict[str, Any]:
     return {"dialogue_id": dialogue, "turn": turn, "gold": gold, "pred": pred}
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
 from dstbench.audit.donors import LEAST, Content, donor_values, read_content
-from tests import formats
 from tests.audit.test_donors import Told, letters, plainly_ordinary
 from tests.commands import run
 from tests.writers.test_rewrite import read_states
@@ -225,27 +224,6 @@ def test_invented_names_are_distinct_and_no_word_is_new(names: list[str], seed: 
         parts = name.split()
         assert len(parts) > 1
         assert {*parts} <= words
-
-
-@pytest.mark.again
-@pytest.mark.parametrize(
-    "name", ["star-tsv", "sumbt-tsv", "trade-gold", "t5dst-gold", "simpletod-gold", "multiwoz", "sgd", "convlab-gold"]
-)
-def test_every_format_gives_the_same(name: str, here: Path) -> None:
-    texts = {form.partition(" ")[0]: text for form, text in formats.ONLY_GOLD.items()}
-    Path("data").write_text(texts[name]())
-    Path("train").write_text(formats.trade_gold())
-    found = replace("data", "out", train="train", donors={"hotel-name": ["Gable Inn"], "train-destination": ["Rye"]})
-    assert found.refused.is_empty()
-    wanted = read_states("data") | {
-        (formats.ID, 1, "hotel-name"): "gable inn",
-        (formats.ID, 1, "train-destination"): "rye",
-    }
-    assert read_states("out") == wanted
-    assert dstbench.contexts("out").select("system", "user").rows()[1] == (
-        formats.SYSTEM.replace("The Copper Kettle", "Gable Inn"),
-        'Gable Inn", and a train to rye',
-    )
 
 
 def test_what_has_not_been_said_is_refused_or_kept(here: Path) -> None:

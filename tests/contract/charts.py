@@ -29,7 +29,7 @@ LINES: Final = {
     "score by domain": f"score {RUNS} -m jga,f1:avg=micro --by domain",
     "score of one by slot": "score small/keen.jsonl --by slot",
     "score by turn": f"score {RUNS} -m jga,fga --by turn",
-    "score along": f"score {RUNS} -m jga,gca,wrong --along seed=seeds.csv",
+    "score along": f"score {RUNS} -m jga,gca,sa,wrong --along seed=seeds.csv",
     "score by length": f"score {RUNS} -m jga --by length",
     "score by n_gold": f"score {RUNS} -m gca --by n_gold",
     "compare": f"compare {RUNS} -m fga,jga --resamples 50",
@@ -63,7 +63,7 @@ LATER: Final = (
 )  # fmt: skip
 _NAMES: Final = {
     "jga": "JGA", "fga": "FGA", "gca": "GCA", "aga": "AGA", "missed": "Missed slots", "wrong": "Wrong slots",
-    "f1:avg=micro": "F1", "precision:avg=micro": "Precision", "recall:avg=micro": "Recall",
+    "sa": "SA", "f1:avg=micro": "F1", "precision:avg=micro": "Precision", "recall:avg=micro": "Recall",
 }  # fmt: skip
 
 

@@ -44,6 +44,7 @@ def _lists(gold: Any, pred: Any) -> str:
 
 
 NORTH, SOUTH = {"hotel-area": "north"}, {"hotel-area": "south"}
+_TURN: Final = _trippy({})[1:].partition("}")[0] + "}"
 HEADER: Final = "dialogue_id,turn,gold,pred\n"
 #: Commands, and for each what must be said (parts are separated by ` & `) of which contents of the broken file.
 BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
@@ -220,7 +221,17 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
         ("dialogue 7001, turn 0", formats.simulated().replace('"value": "cheap"', '"value": 3', 1)),
         ("dialogue 7001, turn 0", formats.glad().replace('[["price range", "cheap"]]', '[["price range", 3]]', 1)),
     ],
-    "score broken.json --from trippy": [
+    "score broken.json --from trippy": [  # which is read object by object
+        ("not a JSON list", '{"slot_prediction_x": 1}'),
+        ("item 1: expected an object", f'[{_TURN}, "x"]'),
+        ("item 0: broken JSON: expected ',' or ']'", f"[{_TURN} {_TURN}]"),
+        ("item 1: broken JSON", f"[{_TURN},]"),
+        ("broken JSON: trailing characters", f"[{_TURN}] and more"),
+        ("item 1: broken JSON: expected ':'", f'[{_TURN}, {_TURN[:-1]}, "b" 2}}]'),
+        ("the key 'slot_prediction_x' twice", f'[{_TURN[:-1]}, "slot_prediction_x": "b"}}]'),
+        ("not UTF-8: byte 0xff in line 1", f"[{_TURN}]".encode().replace(b'"a"', b'"\xff"', 1)),
+        ("nested too deeply", f"[{_TURN[:-1]}, \"slot_prediction_y\": {'[' * 100_000}{']' * 100_000}}}]"),
+        *(("the JSON ends too early", f"[{_TURN}, {_TURN}]"[:-cut]) for cut in (1, 2, 3, 20, 60, 100)),
         ("item 1: the guid & is not of the form", _trippy({"guid": ["test", "MUL1"]})),
         ("item 1: the guid & is not of the form", _trippy({"guid": ["test", "MUL1", "one"]})),
         ("item 1: expected a list, found 'test-MUL1-1'", _trippy({"guid": "test-MUL1-1"})),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract import small_corpus
+from tests.contract import corpora, small_corpus
 from tests.contract.commands import run
 
 RUNS = ("keen.jsonl", "steady.jsonl", "hasty.jsonl")
@@ -111,3 +111,22 @@ def test_a_narrow_table_says_how_many_columns_are_left_out() -> None:
     left_out = re.search(r"(\d+) more columns?: --all", narrow)
     assert left_out
     assert int(left_out[1]) == columns(whole) - columns(narrow) > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("score hasty.jsonl -m jga --charts charts", ["charts/scores.vl.json"]),
+        ("report keen.jsonl -m jga --most 1 --format md -o page.md", ["page.md"]),
+        ("audit inconsistency all/gold.jsonl --support 2 --apply -o better.jsonl --log l.csv --review sheet.csv",
+         ["better.jsonl", "l.csv", "sheet.csv"]),
+    ],
+)  # fmt: skip
+def test_files_that_are_written_are_named(line: str, written: list[str], folder: Path) -> None:
+    corpora.write(folder / "all")
+    said = run(*line.split())
+    assert not said.code, said.err
+    assert [text for text in said.err.splitlines() if text.startswith("wrote ")] == [
+        f"wrote {name}" for name in written
+    ]
+    assert all(Path(name).stat().st_size for name in written)

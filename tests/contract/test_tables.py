@@ -84,6 +84,7 @@ SAID: Final[dict[str, tuple[str, ...]]] = {
     "compare-metrics of a table": ("compare-metrics", "--table", "all/published.csv", "-m", "jga,gca"),
     "compare-metrics of marks": ("compare-metrics", "marks.json", "--from", "fga-trippy", "--resamples", "40"),
     "compare-metrics of one": ("compare-metrics", RUNS[0], "-m", "jga,sa", "--resamples", "40"),
+    "compare-metrics of other orders": ("compare-metrics", *RUNS, "-m", "jga,wrong", "--resamples", "40"),
     "compare-metrics of two": ("compare-metrics", *RUNS[:2], "-m", "jga,sa", "--resamples", "40"),
     "compare-metrics, few resamples": ("compare-metrics", *RUNS, "-m", "jga", "--resamples", "5"),
     "correlate columns of turns": ("correlate", "keen.jsonl", "-m", "jga,turn,n_pred,error_age", "--per", "turn"),
@@ -181,6 +182,8 @@ def test_what_is_said_is_what_was_recorded(name: str) -> None:
     Path("replaced.jsonl").unlink(missing_ok=True)
     said = run(*words, columns=80)
     recorded.check("screens", name, f"$ dstbench {' '.join(words)}\n{said.out}{said.err}")
+    if words[0] in shown.PAPER:
+        recorded.check("papers", name, run(*words, "--format", "latex").out)
 
 
 @pytest.mark.parametrize("name", NAMED)

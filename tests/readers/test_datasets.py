@@ -239,30 +239,6 @@ def test_real_dialogues_of_sgd(data: Path) -> None:
     assert cells(states.gold) == wanted
 
 
-@pytest.mark.again
-@pytest.mark.parametrize("original", [9901, "9901", "MUL7001.json", None])
-@pytest.mark.parametrize("by", ["dialogue_id", "original_id"])
-@pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
-def test_convlabs_dialogues_are_found_by_either_id(original: int | str | None, by: str, here: Path) -> None:
-    gold = json.loads(formats.convlab_gold())
-    gold[0]["original_id"] = original
-    run = json.loads(formats.convlab())
-    for turn in run:
-        turn["dialogue_id"] = gold[0][by] if gold[0][by] is not None else gold[0]["dialogue_id"]
-    Path("dialogues.json").write_text(json.dumps(gold))
-    Path("run.json").write_text(json.dumps(run))
-    is_other = by == "dialogue_id" and original is not None
-    with pytest.warns(dstbench.DstbenchWarning) as caught:
-        assert dstbench.score("run.json", gold="dialogues.json", metrics="jga")["value"].item() == 0.5
-    said = "run.json: 1 dialogue found under other ids in dialogues.json: multiwoz21-test-0 is"
-    assert sum(said in str(warning.message) for warning in caught) == is_other
-    assert (
-        dstbench.contexts("dialogues.json")["dialogue"]
-        .unique()
-        .equals(dstbench.scan("run.json", gold="dialogues.json").collect()["dialogue"].unique())
-    )
-
-
 def test_original_ids_that_repeat_name_no_dialogue(here: Path) -> None:
     (train,) = json.loads(formats.convlab_gold().replace("MUL7001.json", "0").replace("test", "train"))
     (test,) = json.loads(formats.convlab_gold().replace("MUL7001.json", "0"))

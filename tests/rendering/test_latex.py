@@ -194,13 +194,6 @@ def test_no_text_opens_a_command_of_its_own(text: str) -> None:
     assert not set(rest) & set("\\{}$&#_%^~<>|\"`'[]*")
 
 
-def test_numbers_have_minus_signs_and_undefined_a_dash() -> None:
-    table = pl.DataFrame({"run": ["a-b"], "d": ["-1.50"], "95 %": ["-2.00 to 1.00"], "p": ["-"]})
-    (found,) = tables(latex_page([PaperTable(table, "Title.", "tab:a")]))
-    assert found[1] == "lSrS"
-    assert found[2] == [["run", "{d}", r"95 \%", "{p}"], ["a-b", "-1.50", r"\textminus{}2.00 to 1.00", "{--}"]]
-
-
 #: Every kind of number, with every mark.
 MARKED = pl.DataFrame(
     {
@@ -242,14 +235,6 @@ def test_what_siunitx_would_change_or_refuse_is_text() -> None:
     table = pl.DataFrame({"id": ["007", "1"], "size": ["1,234", "5"], "small": ["1e-05", "2"], "of": ["1 (2.5)", "-"]})
     ((_, columns, rows),) = tables(latex_page([PaperTable(table, "Title.", "tab:a")]))
     assert (columns, rows[1]) == ("rrlr", ["007", "1,234", "1e-05", "1 (2.5)"])
-
-
-def test_wide_tables_go_over_both_columns() -> None:
-    wide = latex_page([PaperTable(pl.DataFrame({"text": ["x" * 70]}), "Title.", "tab:a")])
-    assert tables(wide)[0][1] == "p"
-    many = latex_page([PaperTable(pl.DataFrame({str(n): ["12.34"] for n in range(12)}), "Title.", "tab:a")])
-    assert r"\begin{table*}" in many
-    assert r"\begin{table}[t]" in latex_page([PaperTable(pl.DataFrame({"text": ["x"]}), "Title.", "tab:a")])
 
 
 def has_tex(*more: str) -> bool:
