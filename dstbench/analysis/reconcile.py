@@ -200,7 +200,7 @@ def _choices(
     steps = {(one.gold_steps, one.pred_steps): name for name, one in reversed(PROFILES.items())}
     for (gold, pred), name in steps.items():
         if len({*gold, *pred}) > 1 and (gold, pred) != (convention.gold_steps, convention.pred_steps):
-            meaning = f"gold's: {', '.join(gold) or 'none'}; predictions': {', '.join(pred) or 'none'}"
+            meaning = f"gold's {', '.join(gold) or 'none'}; predictions' {', '.join(pred) or 'none'}"
             yield Choice("steps", f"steps of {name}", meaning, _setting(gold_steps=gold, pred_steps=pred))
     if labels is not None and convention.labels is None:
         accepting = _setting(labels=from_text("labels", labels))
