@@ -71,6 +71,7 @@ def by_metric(frame: pl.DataFrame, **which: str) -> dict[str, dict[str, Any]]:
 # --- by hand -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.again
 def test_resamples_drawn_and_scored_by_hand() -> None:
     """Every resample as a corpus of its own, in which predictions are swapped."""
     number, times, seed = 12, 39, 5
