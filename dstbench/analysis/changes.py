@@ -82,11 +82,6 @@ def diff(
 
     Raises:
         DstbenchError: Data cannot be used, or the runs do not have the same turns and gold.
-
-    >>> states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {}} for n in range(9)]
-    >>> right = [{**state, "pred": state["gold"]} for state in states]
-    >>> diff(states, right).totals.select("of", "fixed", "broken", "significant").rows()
-    [('turns', 9, 0, True), ('values', 9, 0, True)]
     """
     if most < 1:
         raise UsageError(f"most={most} dialogues", hint="1 or more")

@@ -206,9 +206,7 @@ class Evaluator:
             UsageError: There was no epoch before.
         """
         if not self._before:
-            raise UsageError(
-                "there was no epoch before", hint="add its states, then reset(), then add those of the next"
-            )
+            raise UsageError("there was no epoch before", hint="add its states, reset(), then add those of the next")
         before, after = self._run(self._before), self._run()
         return diff(before, after, profile=self._convention, missing=self._missing)
 

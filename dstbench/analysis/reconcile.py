@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import combinations, islice, product
 from operator import or_
@@ -39,30 +39,25 @@ _TRIED: Final = {2: 260, 3: 140, 4: 100}
 _FIELDS: Final = (
     "slots", "booking", "absent", "none", "dontcare", "multi", "match", "fuzzy", "over", "wrong_costs", "turns", "unit",
 )  # fmt: skip
-_NAMES: Final = tuple(field.name for field in fields(Convention))
 # Two choices that give the same of these and of the metrics that are asked for are taken to do the same.
 _TELL_APART: Final = ("jga", "sa", "f1")
 # Steps that published scripts take on gold's side only.
 _GOLD_ONLY: Final = ("dontcare", "typos", "labels")
+_HAS_GOLD: Final = pl.col("gold").is_not_null()
 # What scripts leave out, besides what a convention says; each keeps some rows of a long table.
 _ROWS: Final[Mapping[str, tuple[str, pl.Expr]]] = {
     "without first turns": ("turns are counted from 1 and the first is lost", pl.col("turn") > 0),
     "without last turns": (
-        "the last turn of each dialogue is lost",
-        pl.col("turn") < pl.col("turn").max().over("dialogue"),
+        "the last turn of each dialogue is lost", pl.col("turn") < pl.col("turn").max().over("dialogue"),
     ),
     "without empty dialogues": (
-        "dialogues in which gold never has a slot are left out",
-        pl.col("gold").is_not_null().any().over("dialogue"),
+        "dialogues in which gold never has a slot are left out", _HAS_GOLD.any().over("dialogue"),
     ),
     "without police and hospital": (
         "dialogues in which gold has a slot of the police or a hospital are left out",
-        ~(pl.col("slot").cast(pl.String).str.contains("^(police|hospital)-") & pl.col("gold").is_not_null())
-        .fill_null(value=False)
-        .any()
-        .over("dialogue"),
+        (_HAS_GOLD & pl.col("slot").cast(pl.String).str.contains("^(police|hospital)-")).any().over("dialogue").not_(),
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -128,11 +123,6 @@ def reconcile(
 
     Raises:
         DstbenchError: Data cannot be used, there are several runs, or the target is no score.
-
-    >>> states = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "centre"}, "pred": {"hotel-area": "Centre"}},
-    ...           {"dialogue_id": "D", "turn": 1, "gold": {"hotel-area": "centre"}, "pred": {}}]
-    >>> reconcile(50, states).steps.select("choice", "value").rows()
-    [('', 0.0), ('case', 0.5)]
     """
     if not 1 <= most <= MOST_CHOICES:
         raise UsageError(f"most={most} choices", hint=f"1 to {MOST_CHOICES}")
@@ -160,8 +150,7 @@ def reconcile(
         by_change = sorted(changes, key=lambda choice: -changes[choice])
         profiles = sweep(runs, metrics=[one.metric for one in targets], labels=labels, target=str(target))
         agreeing = profiles.filter("agrees_with_all")["profile"].unique(maintain_order=True)
-        theirs = (_of_profile(with_tables(name, labels, None), by_change, scored) for name in agreeing)
-        published = [*dict.fromkeys(theirs)]
+        published = {_of_profile(with_tables(name, labels, None), by_change, scored): None for name in agreeing}
         sets, tried = _search([one for one in by_change if changes[one]], published, scored, most)
     value, steps = pl.col("value"), [sets[0][:size] for size in range(len(sets[0]) + 1)]
     alone = scored.table([(), *((choice,) for choice in by_change)])
@@ -187,9 +176,9 @@ def _choices(
         for value in dict.fromkeys([*values, *(getattr(one, name) for one in suitable)]):
             if value != getattr(convention, name):
                 text = f"{name.replace('_', '-')} {'all' if value is None else to_text(value)}"
-                yield Choice(name, text, field.metadata["meaning"], _setting(**{name: value}))
+                yield Choice(name, text, field.metadata["meaning"], partial(replace, **{name: value}))
                 if name == "slots" and value and convention.outside == "scored":
-                    leaving_out = _setting(slots=value, outside="dropped")
+                    leaving_out = partial(replace, slots=value, outside="dropped")
                     yield Choice(name, f"{text} only", "gold's other slots are left out", leaving_out)
     for step, (meaning, _) in STEPS.items():
         has = step in convention.gold_steps or step in convention.pred_steps
@@ -201,9 +190,9 @@ def _choices(
     for (gold, pred), name in steps.items():
         if len({*gold, *pred}) > 1 and (gold, pred) != (convention.gold_steps, convention.pred_steps):
             meaning = f"gold's {', '.join(gold) or 'none'}; predictions' {', '.join(pred) or 'none'}"
-            yield Choice("steps", f"steps of {name}", meaning, _setting(gold_steps=gold, pred_steps=pred))
+            yield Choice("steps", f"steps of {name}", meaning, partial(replace, gold_steps=gold, pred_steps=pred))
     if labels is not None and convention.labels is None:
-        accepting = _setting(labels=from_text("labels", labels))
+        accepting = partial(replace, labels=from_text("labels", labels))
         yield Choice("labels", "label-map", "variants are accepted", accepting)
     for name, (meaning, _) in _ROWS.items():
         yield Choice("rows", name, meaning, reading=True)
@@ -211,10 +200,6 @@ def _choices(
         about = name.partition(" ")[0]
         meaning = "scored against another gold" if about == "gold" else "how turns without a prediction are treated"
         yield Choice(about, name, meaning, reading=True)
-
-
-def _setting(**values: Any) -> Callable[[Convention], Convention]:
-    return lambda convention: replace(convention, **values)
 
 
 def _toggled(step: str, convention: Convention, sides: Sequence[str] = ("gold_steps", "pred_steps")) -> Convention:
@@ -229,7 +214,7 @@ def _of_profile(to: Convention, by_change: Sequence[Choice], scored: _Scored) ->
     chosen: dict[str, Choice] = {}
     for choice in by_change:
         changed = choice.apply(scored.convention)
-        new = [name for name in _NAMES if getattr(changed, name) != getattr(scored.convention, name)]
+        new = [name for name in vars(to) if getattr(changed, name) != getattr(scored.convention, name)]
         if new and all(getattr(changed, name) == getattr(to, name) for name in new):
             chosen.setdefault(new[0], choice)
     needed = tuple(chosen.values())
@@ -263,7 +248,7 @@ class _Scored:
             if key not in self._values:
                 self._values[key] = tuple(values_of(self._read(rows, convention), metrics, convention).values())
         except DstbenchError as error:
-            _LOG.info("not tried: %s (%s)", _name(choices), error)
+            _LOG.info("not tried: %s (%s)", [choice.name for choice in choices], error)
             return None
         values = self._values[key]
         return None if None in values else values  # type: ignore[return-value]
@@ -293,7 +278,8 @@ class _Scored:
         """A row per set and metric: the set, the last of its choices, and how far it is from the published score."""
         rows = list[dict[str, Any]]()
         for step, choices in enumerate(sets):
-            about = {"step": step, "choices": _name(choices), "size": len(choices), "reaches": self.off(choices) <= 1}
+            names, reaches = " + ".join(choice.name for choice in choices), self.off(choices) <= 1
+            about = {"step": step, "choices": names, "size": len(choices), "reaches": reaches}
             _, choice, meaning, *_ = choices[-1] if choices else Choice("", "", "")
             about |= {"choice": choice, "meaning": meaning}
             for one, value in zip(self.targets, self.of(choices) or [None] * len(self.targets), strict=True):
@@ -343,7 +329,3 @@ def _search(
             break
     ordered = reached or [choices for _, choices in sorted(nearest, key=lambda pair: pair[0])]
     return ordered, schema.RECONCILED_TRIED.of(rows)
-
-
-def _name(choices: _Set) -> str:
-    return " + ".join(choice.name for choice in choices)

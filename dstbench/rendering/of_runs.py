@@ -338,10 +338,9 @@ def changes(changes: Changes) -> Layout:
         "* significant; p: whole dialogues swapped between the runs at random, of groups adjusted after Holm",
         "read them: the same command with --read",
     ]
-    first = [totals, groups[0].head(6), dialogues]
-    rest = f"values by {', '.join([*titles][1:])}"
-    return Layout([totals, *groups, dialogues], notes, sentences.what_changed(changes), "diff", first=first,
-                  rest=rest)  # fmt: skip
+    first, rest = [totals, groups[0].head(6), dialogues], f"values by {', '.join([*titles][1:])}"
+    views, found = [totals, *groups, dialogues], sentences.what_changed(changes)
+    return Layout(views, notes, found, "diff", first=first, rest=rest)
 
 
 def reconciliation(result: Reconciliation) -> Layout:
