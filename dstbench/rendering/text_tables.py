@@ -30,9 +30,10 @@ RAISED: Final = str.maketrans("abcdefghijklmnoprstuvwxyz0123456789", "ᵃᵇᶜ�
 # Numbers, perhaps with raised letters, and with a share in percent, a standard error or an interval; undefined ones.
 _SMALL: Final = r"(?: *\([-0-9.]+(?: to [-0-9.]+)?\)| *± [0-9.]+)?(?: +\[[-0-9., ]+\])?"
 _NUMERIC: Final = rf"^(?:[-0-9.]*[{''.join(map(chr, RAISED.values()))},]*{_SMALL}|{UNDEFINED})$"
-# Where lines may be broken: texts between words, titles of numbers after marks, numbers before what is small.
+# Where lines may be broken: texts between words, titles of numbers after marks that are in no number, numbers before
+# what is small.
 _WORDS: Final = re.compile(r"(?<=\s)(?=\S)")
-_MARKS: Final = re.compile(r"(?<=[ :_.-])")
+_MARKS: Final = re.compile(r"(?<=[ :_-])|(?<=\.)(?!\d)")
 _BELOW: Final = re.compile(r"(?<= )(?=[±\[])")
 _WIDEST_TEXT: Final = 60  # longer texts in a cell are wrapped; numbers never are
 _WIDEST_TABLE: Final = 100  # where there is no terminal, texts are wrapped if the table is wider than this
