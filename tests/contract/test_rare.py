@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 import warnings
+import zipfile
 from collections.abc import Callable, ItemsView
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -107,7 +108,6 @@ SHARED: Final = {
         ("D2", 0, "a hotel in the south", {}),
     ),
     "train.jsonl": said(*((name, 0, name, {"hotel-name": name}) for name in ("red inn", "old mill"))),
-    "all24.csv": "dialogue,rating\n" + "".join(f"D{n:02},{n * 7 % 5}\n" for n in range(24)),
 }
 TWO, RIVAL = SHARED["two.jsonl"], SHARED["rival.jsonl"]
 TSV: Final = "# Dialogue ID\tTurn Index\tUser Utterance\tSystem Response\thotel-area"
@@ -142,6 +142,12 @@ DATASETS: Final = {
                        {"text": "s", "metadata": {"hotel": {"semi": {"area": area}, "book": {"booked": []}}}}]}
         for name, area in (("D1", "north"), ("D2", "not mentioned"))}),
 }  # fmt: skip
+#: Runs of three models, of which the new one is right in most turns.
+SEEDS: Final = {
+    f"{model}{run}.jsonl": "\n".join(json.dumps(turn(NORTH if (d * run + n) % of else {}, NORTH, n, f"D{d}"))
+                                    for d in range(20) for n in range(2))
+    for model, of in (("old", 3), ("new", 19), ("mid", 7)) for run in (1, 2, 3)}  # fmt: skip
+MODELS: Final = "--model old=old* --model new=new* --model mid=mid*"
 EDIT: Final = {"dialogue": ["D1"], "turn": [0], "slot": ["hotel-area"], "value": ["south"]}
 
 
@@ -238,6 +244,28 @@ def value_of(by: str, metric: str, group: dict[str, Any]) -> Any:
     return dstbench.score(STATES, metrics="jga,f1", by=by).value(metric, **group)
 
 
+def zipped(**files: str) -> Situation:
+    """A zip that is scored."""
+
+    def call() -> str:
+        with zipfile.ZipFile("x.zip", "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        return "".join(run("score", "x.zip", "-m", "jga")[1:])
+
+    return on(call)
+
+
+def tabled(frame: pl.DataFrame) -> Situation:
+    """A Parquet file, not written by dstbench, that is scored."""
+    return on(lambda: (frame.write_parquet("x.parquet"), "".join(run("score", "x.parquet", "-m", "jga")[1:]))[1])
+
+
+def lines24(form: str) -> str:
+    """A line for each dialogue of the small corpus: its number, two ratings, and a mark of the last two."""
+    return "".join(form.format(n, n * 7 % 5, n * 3 % 5, "_" * (n > 21)) for n in range(24))
+
+
 def each(cases: dict[str, Any]) -> ItemsView[str, Any]:
     """Names, each with what is particular."""
     return cases.items()
@@ -256,6 +284,9 @@ def agreed(*sheets: str) -> Situation:
 
 SITUATIONS: Final[dict[str, Situation]] = {
     # --- Records: their keys, ids and turns
+    **{f"a record whose {key} is null": score(turn(NORTH), turn({}) | {key: None}) for key in ("dialogue_id", "turn")},
+    "records under two keys": whole({"old": [turn(NORTH)], "new": [turn({}, dialogue="D2")]}),
+    "JSON that is nested too deeply": whole("[" * 10**5),
     "keys that say nothing": score({"dialogue_id": "D1", "turn": 0, "alpha": NORTH, "beta": NORTH}),
     "two keys of predictions": score(turn(NORTH, prediction=NORTH)),
     "two keys of turns": score(turn({}, turn_id=3), turn({}, number=1, turn_id=4)),
@@ -265,17 +296,11 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "gold that is all null": score(NULL.format("null", "{}")),
     **{f"turn {n}": score(turn(NORTH, number=n)) for n in (-1, 65535, 65536, 10**23)},
     "no turn numbers, a dialogue": score(*({"dialogue_id": "D1", "gold": NORTH, "pred": pred} for pred in (NORTH, {}))),
-    "ids padded with zeros": score(*({"id": f"x-00{n}", "gold": NORTH, "pred": NORTH} for n in (1, 2))),
     "ids that do not count turns": score(*({"id": f"x-{n}", "gold": NORTH, "pred": NORTH} for n in (1, 3))),
     "ids that end in turns": score(*({"id": name, "gold": NORTH, "pred": NORTH} for name in ("x-0", "x-1", "y-0"))),
     "other numbers of states": score({"dialogue_id": "D1", "gold": [NORTH, NORTH], "pred": [NORTH]}),
     "rows of slots without turns": on("score odd.csv", odd_csv="dialogue_id,slot,gold,pred\nD1,hotel-area,a,a\n"),
-    "rows of slots, gold without a slot": on("score odd.csv",
-        odd_csv="dialogue_id,turn,slot,gold,pred\nD1,0,hotel-area,a,a\nD1,1,,a,\n"),
-    "what the system says is no turn": score(*({"dialogue_id": "D1", "speaker": who, "gold": state,
-        "pred": state} for who, state in (("user", NORTH), ("system", None), ("user", {})))),
     # --- States: their forms, and what is noted of them
-    "a value 4.0": score(turn({"hotel-stars": 4.0}, {"hotel-stars": "4"})),
     "a value 2**53 - 1": score(turn({"hotel-stars": 2**53 - 1}, {"hotel-stars": str(2**53 - 1)})),
     "a value 2**53": score(turn({"hotel-stars": 2**53}, {"hotel-stars": str(2**53)})),
     "a value that is an object": score(turn({"hotel-area": {"x": {"y": "z"}}})),
@@ -283,7 +308,6 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "a function call": score(turn({"name": "find_hotel", "arguments": {"area": "north"}})),
     "a function call per domain": score(turn([{"name": "hotel", "arguments": {"area": "north"}}])),
     "a state in the words of a text": score(turn('The state is: {"hotel-area": "north"} as asked.')),
-    "a broken state in a text": score(turn('The state is: {"hotel-area": "north" as asked} .')),
     **{f"unreadable states, {how}": score(turn("hm"), turn('hm {["a"]} .', number=1), turn(NORTH, number=2),
         options=f"-m jga,f1 --unreadable {how}") for how in ("error", "empty", "wrong")},
     **{f"a state as {name}": score(turn(pred, TWO_SLOTS)) for name, pred in {
@@ -294,23 +318,17 @@ SITUATIONS: Final[dict[str, Situation]] = {
         {"slots": [["hotel-stars", "4"]], "act": "request"}],
         "objects": [{"domain": "hotel", "slot": "area", "value": "north"}],
         "odd objects": [{"domain": "hotel", "x": "y"}],}.items()},
-    "several values": score(turn({"hotel-area": ["north", "south"]}, {"hotel-area": "north|south"})),
-    "slots twice with two values": score(*(turn([["hotel-area", "south"], ["hotel-area", "north"]],
-        number=n) for n in range(2))),
     "a slot that is a number": scored([turn({3: "x"})]),
     # --- Options of reading
+    "a slot map with a number for a name": on("score one.jsonl --slot-map m.json", m_json='{"hotel-area": 3}'),
     "a field that keys do not have": scored(STATES, keys={"golden": "gold"}),
     **{f"--keys {keys}": on(f"score one.jsonl --keys {keys}") for keys in (
         "pred=", "pred=a,pred=b", "id=a,dialogue=b", "gold=a,pred=a")},
-    "keys of a format that has its own": whole({"D1": {"0": {"turn_belief": ["hotel-area-north"], "pred_bs_ptr": []}}},
-        "--keys gold=a"),
     "a map with a number": scored(STATES, slot_map={"a": 3}),
     **{f"a slot map, {name}": on("score one.jsonl --slot-map map.csv", map_csv=text) for name, text in {
         "two meanings": "hotel-area,hotel-zone\nhotel-area,hotel-place\n", "one column": "hotel-area\n",
         "three columns": "hotel-area,hotel-zone,x\n", "an empty cell": "hotel-area,\n",}.items()},
     "a slot map that joins two slots": on("score two.jsonl --slot-map map.csv", map_csv="hotel-area,hotel-stars\n"),
-    "an id map": on("score odd.jsonl --gold gold.jsonl -m jga --id-map map.json", map_json='{"X": "D1"}',
-        odd_jsonl=turns("X 0 > hotel-area=north, X 1 > , D2 0 > train-day=monday")),
     "keys, format, unreadable and missing together": on(
         "score p.jsonl --gold two.jsonl --from records --unreadable wrong --missing wrong -m jga --keys pred=out",
         p_jsonl=json.dumps({"dialogue_id": "D1", "turn": 0, "out": "hm"})),
@@ -320,6 +338,10 @@ SITUATIONS: Final[dict[str, Situation]] = {
         ("in steps, as said", 0, 2, "--turn-step 2"), ("from 1 in steps", 1, 3, "--turns-from 1 --turn-step 2"),
         ("below the first", 1, 2, "--turns-from 2"), ("between steps", 0, 1, "--turn-step 2"))},
     # --- Formats
+    "SAVN's dump with too few values": whole({"slots": ["hotel-area", "hotel-name", "hotel-stars"], "predictions": {
+        "D1": {"0": ["north", "none"]}}}, "--gold one.jsonl"),
+    "a guid with a number": whole([{"guid": ["test", 3, "0"], "slot_prediction_a-b": "c"}], "--from trippy"),
+    "responses without states": whole({"d1": [{"response": "a"}]}, "--gold one.jsonl"),
     **{f"SUMBT's lines, {name}": on("score one.jsonl -m jga --gold g.tsv", g_tsv=text) for name, text in {
         "as they are": f"{TSV}\nD1\t0\ta\tb\tnorth\n\nD1\t1\ta\tb\tnorth\n", "one cut off": f"{TSV}\nD1\t0\ta\tb\n",
         "a column twice": f"{TSV}\thotel-area\nD1\t0\ta\tb\tn\tn\n", "none": f"{TSV}\n",
@@ -328,7 +350,6 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "a value without brackets": LDST.format(0, 0, "north"), "no turn": LDST.format(0, "x", "['north']"),
         "too few parts": LDST.format(0, 0, "['north']") + "\na|||b", "by place": LDST.format(0, 0, "['north']"),
         "by ids": LDST.format("D1", 0, "['north']") + "\n" + LDST.format("D1", 2, "['south', 'north']"),}.items()},
-    "marks of other widths": whole({"D1.json": {"0": [1, 1, 0], "1": [1, 1]}}, ""),
     "STAR's wrong slots only": whole({"D1_0": {"hotel-area": {"pred": "north", "gt": "south"}}}, ""),
     **{f"TRADE's turns, {name}": whole({"D1.json": of}, options) for name, of, options in (
         ("a number", {"0": {"turn_belief": [3], "pred_bs_ptr": []}}, ""),
@@ -343,7 +364,6 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "a short guid": [{"guid": ["test", "0"], "slot_prediction_a-b": "c", "slot_groundtruth_a-b": "c"}],
         "no guid": [{"slot_prediction_hotel-area": "a", "slot_groundtruth_hotel-area": "a"}],
         "no list": {"a": 1}}.items()},
-    "TripPy's configuration": whole({"class_types": [], "slots": [], "label_maps": {}}, ""),
     "MultiWOZ's turns without metadata": on("score p.jsonl -m jga --gold data.json",
         p_jsonl=turns("MUL0001 0 > , MUL0001 1 > "),
         data_json=json.dumps({"MUL0001.json": {"log": [{"metadata": {}}] * 4}})),
@@ -362,6 +382,15 @@ SITUATIONS: Final[dict[str, Situation]] = {
         ("of the split named", "c-1 0 > hotel-area=north, c-2 0 > ", "train", "--split test"),
         ("of no such split", "c-1 0 > hotel-area=north", "train", "--split dev"))},
     # --- Folders, several files and long tables
+    "a URL": on("score http:/example.org/p.json"),
+    "numbers in two files": on("convert a.jsonl b.jsonl -o x.parquet", **{f"{name}_jsonl": "\n".join(
+        json.dumps(turn({"hotel-stars": 4}, {"hotel-stars": "4"}, n, name)) for n in range(2)) for name in "ab"}),
+    **{f"a zip of {name}": zipped(**files) for name, files in each({
+        "a file": {"a.jsonl": TWO}, "parts": {"p_0.jsonl": TWO, "p_1.jsonl": TWO.replace('"D', '"E')}, "nothing": {},
+        "arrays": {"a.npy": "x"}, "two runs": {"a.jsonl": TWO, "b.jsonl": RIVAL}})},
+    **{f"a Parquet file of {name}": tabled(frame) for name, frame in each({
+        "a long table": LONG, "two runs": pl.concat(LONG.with_columns(run=pl.lit(r)) for r in "ab"),
+        "records": pl.DataFrame(STATES), "numbers": pl.DataFrame({"a": [1]})})},
     **{f"a folder of {name}": Situation("score run -m jga",
     {f"run/{key}": text for key, text in files.items()}) for name, files in {
         "parts": {"p_0.jsonl": TWO, "p_1.jsonl": TWO.replace('"D', '"E')},
@@ -370,9 +399,6 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "a part and a damaged one": {"p_0.jsonl": TWO, "p_1.jsonl": "hello there"},
         "notes": {"a.txt": "x", "b.md": "y"},
         "a run, a note and a hidden file": {"a.jsonl": TWO, ".b.jsonl": "x", "README.md": "text"}}.items()},
-    "a folder of splits as gold": on("score p.jsonl --gold set -m jga",
-        p_jsonl=turns("D2 0 > , D3 0 > hotel-area=north"), set__train_jsonl=turns("D1 0 hotel-area=north"),
-        set__test_jsonl=turns("D2 0 hotel-area=north, D3 0 hotel-area=north")),
     "a run in two files under a profile": on("convert a.jsonl b.jsonl -o x.parquet && score x.parquet --profile star",
         a_jsonl=TWO, b_jsonl=RIVAL.replace('"D', '"E')),
     "a turn in two files": on("convert a.jsonl b.jsonl -o x.parquet", a_jsonl=TWO, b_jsonl=TWO),
@@ -383,6 +409,11 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "contexts, written and shown": on("contexts p.jsonl -o c.parquet && show p.jsonl --context c.parquet D1",
         p_jsonl=json.dumps(turn({}, {}, user="hello", system="x"))),
     # --- Data in memory
+    "rows under a convention": on(lambda: dstbench.rows(
+        [turn(NORTH, number=n) for n in range(3)], profile=dstbench.profile("verbatim", turns="last")).collect()),
+    "scores by domain of whole dialogues": on(lambda: dstbench.score(
+        STATES, metrics="jga", by="domain", profile=dstbench.profile("verbatim", domain_turns="dialogue"))),
+    "runs with other gold": on("score one.jsonl two.jsonl -m jga,sa"),
     **{f"a score of {name}": asked(value_of, by, of, group) for name, by, of, group in (
         ("JGA", "run", "jga", {}), ("no such metric", "run", "gac", {}), ("a turn", "turn", "jga", {"turn": 1}),
         ("no turn", "turn", "jga", {}), ("no such turn", "turn", "jga", {"turn": 2}),
@@ -405,10 +436,9 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "two runs": {"a": [[NORTH, {}]], "b": [[{}, {}]]}}.items()},
     **{f"data that are {name}": scored(data) for name, data in {"numbers": [1, 2], "bytes": b"abc",
         "nothing": []}.items()},
-    "a profile that is a number": scored(STATES, profile=3),
-    "a metric and its notation": scored(STATES, metrics=[dstbench.parse("fga:lam=0.25"), "fga", "jga", "jga"]),
     "turns of states in memory": asked(dstbench.turns, STATES),
     # --- An evaluator in training
+    "training, scores": evaluated(("add_batch", ["D", "D", "MUL0002"], [0, 1, 0], [NORTH, {}, NORTH]), ("scores",)),
     "training, all turns": evaluated(("add", "D", 0, NORTH),
         ("add_batch", ["D", "mul0002.json"], np.array([1, 0]), [{}, {}]), ("compute",)),
     **{f"training, turns missing: {how}": evaluated(("add", "D", 0, NORTH), ("compute",),
@@ -451,10 +481,14 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "--profile kim2022@fixed", "--slots categorical", "--slots hotel", "--match levenshtein:least=1.1",
         "--match levenshtein:least=1", "--match levenshtein:least=0", "--match levenshtein:over=1",
         "--by domain --domain-turns either", "--domain-turns frames --unit frame", "--by slot --turns last",
-        "--by domain,turn --turns last", "--by seen", "--along share --group A=two", "--along share --by slot",
-        "--along run", "--along share")},
+        "--by domain,turn --turns last", "--by seen", "--by slot -m f1",
+        "--along share --group A=two", "--along share --by slot", "--along run", "--along share")},
     "slots of another dataset": on("score p.jsonl --slots multiwoz-30", p_jsonl=turns("D1 0 x-y=1 > , D1 1 x-z=2 > ")),
     # --- Comparisons
+    "compare models of three runs": Situation(
+        f"compare {' '.join(SEEDS)} -m jga {MODELS}", SEEDS),
+    "compare turns with a prediction": on("compare two.jsonl p.jsonl --turns pred", p_jsonl=RIVAL.replace(
+        '{"train-day": "monday"}}', "{}}", 1)),
     **{f"compare with {name}": asked(dstbench.compare, {"a": STATES, "b": STATES}, **of) for name, of in each({
         "0 resamples": {"resamples": 0}, "seed -1": {"seed": -1}, "adjustment holms": {"adjust": "holms"},
         "no metric": {"metrics": []}, "one dialogue": {}})},
@@ -489,39 +523,25 @@ SITUATIONS: Final[dict[str, Situation]] = {
     # --- Correlations
     **{f"the test {test}": on(f"correlate keen.jsonl -m jga,fga,gca --versus jga,fga,gca --test {test}")
         for test in ("all", "hotelling1940", "silver2004", "zou2007")},
-    "all tests of four columns": on("correlate keen.jsonl -m jga,fga,gca,f1 --versus jga,fga,gca,f1 --test all"),
     "a test of other correlations": on("correlate keen.jsonl hasty.jsonl -m jga,fga --between-runs --test fisher1925"),
-    "runs that share some dialogues": on("correlate two.jsonl b.jsonl -m jga,f1 --between-runs",
-        b_jsonl=turns("D1 0 hotel-area=north > , D2 0 hotel-area=north > , E 0 hotel-area=north > ")),
     **{f"correlate {options}": on(f"correlate keen.jsonl {options}") for options in (
         "-m jga,fga,gca --versus jga,fga,gca --test all --per turn", "-m jga,fga --between-runs", "-m jga",
         "-m jga,turnz", "-m jga,zzzzz", "-m jga,fga --versus jga,fga", "-m jga,fga --versus jga,jga,gca",
         "-m jga,turns,n_gold_max", "-m jga,fga --versus jga,fga,fga,jga", "-m jga,fga --versus jga,fga,gca,f1,sa")},
-    "correlations over two dialogues": on("correlate two.jsonl -m jga,f1"),
     **{f"a metric undefined in {name}": on(f"correlate a.jsonl -m {metrics}",
     a_jsonl="\n".join(turns(f"A{i} 0 {'hotel-area=a' if i < n else ''} > {'hotel-area=a' if i % 2 else ''}")
     for i in range(6))) for name, n, metrics in (
         ("most dialogues", 2, "jga,aga"), ("all dialogues", 0, "jga,aga,f1"))},
-    **{f"ratings {name}": on(f"correlate keen.jsonl -m jga,f1 --ratings r.csv {options}",
-    r_csv=text) for name, text, options in (
-        ("of turns",
-        "dialogue,turn,rating\n" + "".join(f"D{d:02},{t},{(d * 7 + t * 3) % 5}\n" for d in range(24) for t in range(3)),
-        ""), ("of dialogues, asked of turns", "dialogue,rating\nD00,1\n", "--per turn"),
-        ("of both speakers' turns", "dialogue,turn,rating\nD00,2,1\nD00,4,2\nD00,6,3\n", ""),
-        ("of turn 65536", "dialogue,turn,rating\nD00,65536,1\n", ""),
-        ("of other dialogues", "dialogue,rating\nX1,1\nX2,3\n", ""),
-        ("of a dialogue twice", "dialogue,rating\nD00,1\nD00,3\n", ""),
-        ("of a turn twice", "dialogue,turn,rating\nD00,0,1\nD00,0,3\n", ""),
-        ("of two dialogues", "dialogue,rating\nD00,1\nD01,3\n", ""),
-        ("all the same", "dialogue,rating\n" + "".join(f"D{d:02},3\n" for d in range(24)), ""),
-        ("of two dialogues misspelled", SHARED["all24.csv"].replace("D23", "D_23").replace("D22", "D_22"), ""),
-        ("of runs that are not here",
-        SHARED["all24.csv"].replace("dialogue", "run,dialogue").replace("\nD", "\nkeen,D") + "old,D00,1\nolder,D01,2\n",
-        ""))},
-    "ratings of any run": on("correlate keen.jsonl hasty.jsonl -m jga,f1 --ratings all24.csv"),
+    **{f"ratings {name}": on(f"correlate keen.jsonl -m jga,f1 --ratings r.csv {options}", r_csv=f"dialogue,{text}\n")
+       for name, text, options in (
+        ("of dialogues, asked of turns", "rating\nD00,1", "--per turn"), ("of others", "rating\nX1,1\nX2,3", ""),
+        ("of turn 65536", "turn,rating\nD00,65536,1", ""), ("of two dialogues", "rating\nD00,1\nD01,3", ""),
+        ("of system turns", "turn,rating\nD00,4,2\nD00,6,3", ""), ("the same", "rating" + lines24("\nD{:02},3"), ""),
+        ("of a dialogue twice", "rating\nD00,1\nD00,3", ""), ("of a turn twice", "turn,rating\nD00,0,1\nD00,0,3", ""),
+        ("of turns", "turn,rating" + lines24("\nD{0:02},0,{1}\nD{0:02},1,{2}"), ""),
+        ("of misspelled dialogues", "rating" + lines24("\nD{3}{0:02},{1}"), ""),
+        ("of runs not here", "run,rating" + lines24("\nD{0:02},keen{3},{1}"), ""))},
     # --- Sensitivity, sweeps, reconciliation, traits, diagnosis
-    "sensitivity of a sample of one": on("sensitivity keen.jsonl -m jga --sample 1"),
-    "sensitivity without slots": on("sensitivity p.jsonl -m jga", p_jsonl=turns("D1 0 > , D1 1 > ")),
     **{f"sensitivity, {name}": asked(dstbench.sensitivity, STATES, **of) for name, of in each({
         "no kind": {"kinds": []}, "0 bins": {"bins": 0}, "101 bins": {"bins": 101},
         "no sample": {"sample": 0}})},
@@ -529,20 +549,15 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "-m ''", "-m jga,wrong", "-m jga --target 50%", "--target 0.5", "-m jga --target wrong=1", "--target wrong=1.5",
         "-m jga --target 100", "--target 100.1", "--target 101%", "--target jga=50,jga=60",
         "--target jga=50.0,sa=91.2")},
-    "reconcile what is alike": on("reconcile 50 two.jsonl --most 1"),
     **{f"reconcile with {most} choices": asked(dstbench.reconcile, 50, STATES, most=most) for most in (0, 5)},
     **{f"traits, {name} x": asked(dstbench.traits, STATES, **{name: "x"}) for name in ("protocol", "to", "nu")},
-    "traits as released, one metric": on("traits keen.jsonl --protocol released -m jga"),
     "diagnose a run that is right": on("diagnose p.jsonl", p_jsonl=turns("D1 0 hotel-area=a > hotel-area=a, D2 0 > ")),
-    "diagnose a run": on("diagnose two.jsonl"),
-    "diagnose two runs": on("diagnose two.jsonl rival.jsonl"),
     "diagnose what gold lacks": on("diagnose p.jsonl", p_jsonl=turns("D1 0 > hotel-area=north, D2 0 > ")),
     # --- Checks, dialogues, changes, queries
-    "check a run": on("check two.jsonl"),
+    "check with a number for values": on("check two.jsonl --ontology o.json", o_json='{"hotel-area": 3}'),
+    "nothing changed": on("diff two.jsonl b.jsonl --resamples 20", b_jsonl=TWO),
     "check states that forget": on("check p.jsonl --strict",
         p_jsonl=turns("D1 0 hotel-area=north > , D1 1 hotel-area=north > hotel-area=north, D1 2 hotel-area=north > ")),
-    "check with an ontology": on("check two.jsonl --ontology o.json", o_json='{"hotel-area": ["east"]}'),
-    "what changed": on("diff two.jsonl rival.jsonl --resamples 20"),
     **{f"query {sql}": on(f'query "{sql}" two.jsonl') for sql in (
         "", "DROP TABLE long", "delete from long", "SELECT * FROM read_csv('x.csv')", "SHOW TABLES",
         "SELECT count(*) AS n FROM long", "SELECT slot FROM long WHERE slot = 'x'")},
@@ -561,25 +576,16 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "help", "ls", "ls gold", "ls slots multiwoz-30", "ls matchers", "ls matchers contain", "ls steps first",
         "ls profiles star trade", "ls profiles starr", "ls metrics jga --expressions", "ls formats --expressions")},
     # --- Audits
+    "missing annotations, a schema": on("audit inconsistency said.jsonl --ontology s.json", s_json=json.dumps([
+        {"service_name": "hotel", "slots": [{"name": "hotel-area", "possible_values": ["north", "south"]}]}])),
+    "a folder again": on(lambda: audit.rewrite("set", "out", without=["D1"]), set__a_jsonl=DATASETS["g.jsonl"]),
     "missing annotations, no names": on("audit inconsistency a.jsonl",
         a_jsonl=said(("D1", 0, "a train on monday", {"train-day": "monday"}), ("D2", 0, "a train on friday", {}))),
-    "missing annotations, nothing said": on("audit inconsistency two.jsonl"),
-    "missing annotations, a file twice": on("audit inconsistency said.jsonl b.jsonl", b_jsonl=SHARED["said.jsonl"]),
     **{f"missing annotations, evidence {name}": on("audit inconsistency said.jsonl --evidence e.jsonl",
     e_jsonl=said(("E", 0, "x", state))) for name, state in {
         "of nothing": {}, "of another domain": {"train-day": "monday"}}.items()},
     **{f"missing annotations, {name}": asked(audit.inconsistency, STATES, **of) for name, of in {
         "in memory": {}, "a share of 0": {"at_least": 0}, "no support": {"support": 0}}.items()},
-    **{f"doubtful values, {name}": Situation("audit contradictions said.jsonl --database db",
-    {f"db/{file}": text}) for name, file, text in (
-        ("another area", "hotel_db.json", '[{"name": "sea lodge", "area": "south"}]'), ("no database", "x.json", "[]"),
-        ("other names", "hotel_db.json", '[{"name": "otter", "area": "north"}]'),
-        ("no list", "hotel_db.json", '{"a": 3}'))},
-    **{f"scores on versions {name}": on(f"audit scores two.jsonl --version a=two.jsonl --version b=b.jsonl {options}",
-    b_jsonl=text) for name, text, options in (
-        ("that differ", RIVAL.replace('"gold": {"train-day": "monday"}', '"gold": {"train-day": "friday"}', 1),
-        "-m jga"), ("without common dialogues", TWO.replace('"D', '"E'), "-m jga"),
-        ("with more turns", f"{TWO}\n" + turns("D1 2 a-b=c > , D1 3 a-b=c > "), "-m jga --missing wrong"))},
     "replace a name": on("audit replace said.jsonl -o r.jsonl --train train.jsonl --donors d.json && cat r.jsonl",
         d_json='{"hotel-name": ["blue barn", "low tide"]}'),
     **{f"replace, {name}": on(f"audit replace {data} -o r.jsonl --train train.jsonl --donors d.json", d_json=donors,
@@ -587,13 +593,12 @@ SITUATIONS: Final[dict[str, Situation]] = {
         ("no donors", "said.jsonl", '{"train-day": ["x"]}'),
         ("no new donors", "said.jsonl", '{"hotel-name": ["red inn", "old mill"]}'),
         ("no name that is said", "n.jsonl", '{"hotel-name": ["blue barn"]}'))},
-    **{f"filled sheets, {name}": agreed(*sheets) for name,
-        *sheets in (("one", FILLED), ("two", FILLED, FILLED.replace("no,", "yes,")),
+    **{f"filled sheets, {name}": agreed(*sheets) for name, *sheets in (
+        ("one", FILLED), ("two", FILLED, FILLED.replace("no,", "yes,")),
         ("three", FILLED, FILLED, FILLED.replace(",1", ",0")), ("an odd answer", FILLED.replace("no,", "perhaps,")),
         ("two with other rows", FILLED, FILLED.replace("D4", "D5")),
         ("two, a row less", FILLED, FILLED.rpartition("\n")[0]),
-        ("two, one half empty", FILLED, FILLED.replace("no,", ",")),
-        ("none missed", FILLED.replace(",1", ",").replace(",,,0", ",,,")))},
+        ("two, one half empty", FILLED, FILLED.replace("no,", ",")))},
     **{f"{name} again, {what}": rewritten(name, **edits) for name in DATASETS for what, edits in each({
         "a value": {"states": EDIT}, "a new slot": {"states": EDIT | {"slot": ["hotel-stars"]}},
         "no value": {"states": EDIT | {"value": pl.Series([None], dtype=pl.String)}},
@@ -618,23 +623,18 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "a comparison in a notebook": in_notebook(lambda: dstbench.compare({
         "a": [*STATES, turn(NORTH, dialogue="E")], "b": [*STATES, turn({}, dialogue="E")]}, resamples=20)),
     "a convention in a notebook": in_notebook(lambda: dstbench.profile("star")),
-    "a run in a notebook": in_notebook(lambda: dstbench.open_runs(STATES)[0]),
-    "correlations in a notebook": in_notebook(lambda: stats.matrix({"a": [1, 2, 3, 4], "b": [1, 3, 2, 4]})),
     # --- Papers, and modules of the user's: later
+    "a paper of models": paper(f"{' '.join(SEEDS)} -m jga,f1 {MODELS}", **{
+        name.replace(".", "_"): text for name, text in SEEDS.items()}),
     **{f"a paper, p adjusted by {how}": paper(f"keen.jsonl steady.jsonl hasty.jsonl -m jga,fga --adjust {how}")
        for how in ("holm", "hochberg", "bonferroni", "bh", "by", "max-t", "none")},
-    "a paper, three alike": paper("two.jsonl b.jsonl c.jsonl d.jsonl -m jga,f1", b_jsonl=TWO, c_jsonl=TWO,
-        d_jsonl=TWO.replace('"pred": {"hotel-area": "north"}', '"pred": {}')),
-    "a paper against a baseline": paper("keen.jsonl steady.jsonl hasty.jsonl -m jga,f1 --baseline keen --level 0.9"),
     **{f"a paper, turns missing: {how}": paper(f"p.jsonl --gold two.jsonl -m jga,f1 --missing {how}", p_jsonl=turns(
         "D1 0 > hotel-area=north, D2 0 > train-day=monday")) for how in ("wrong", "empty", "intersect")},
     **{f"a format of rows, {name}": on("alone score m.json -m jga --rows rows.toml", m_json=ROWS_FILE,
-    rows_toml=ROW.replace(a, b)) for name, a, b in (
-        ("as it is", "", ""), ("a word misspelled", "gold =", "golden ="),
-        ("no path", 'path = "[dialogue=dial] turns [turn]"\n', ""), ("no name", 'name = "mine"\n', ""),
-        ("no state", 'gold = "state:flat"\npred = "guess:flat"\n', ""),
-        ("a notation misspelled", "state:flat", "state:flatt"), ("a number", 'gold = "state:flat"', "gold = 3"),
-        ("an odd name", "mine", "My Format"))},
+                                         rows_toml=ROW.replace(a, b)) for name, a, b in (
+        ("as it is", "", ""), ("a word misspelled", "gold =", "golden ="), ("no name", 'name = "mine"\n', ""),
+        ("no state", 'gold = "state:flat"\npred = "guess:flat"\n', ""), ("an odd name", "mine", "My Format"),
+        ("a notation misspelled", "state:flat", "state:flatt"), ("a number", 'gold = "state:flat"', "gold = 3"))},
 }  # fmt: skip
 LATER: Final = ("a paper", "a format of rows")
 
