@@ -417,7 +417,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     **{f"a score of {name}": asked(value_of, by, of, group) for name, by, of, group in (
         ("JGA", "run", "jga", {}), ("no such metric", "run", "gac", {}), ("a turn", "turn", "jga", {"turn": 1}),
         ("no turn", "turn", "jga", {}), ("no such turn", "turn", "jga", {"turn": 2}),
-        ("a column misspelled", "run", "jga", {"domian": "hotel"}))},
+        ("a column misspelled", "run", "jga", {"domian": "hotel"}))},  # misspelt
     "scores of two runs": scored({"a": STATES, "b": [turn(NORTH), turn(NORTH, number=1)]}, metrics="jga,f1"),
     **{f"a long table in memory, {name}": scored(table) for name, table in {
         "as it is": LONG, "lazy": LONG.lazy(), "of two runs": pl.concat(LONG.with_columns(run=pl.lit(r)) for r in "ab"),
