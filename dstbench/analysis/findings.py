@@ -192,8 +192,10 @@ def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: S
 
     is_best = pl.col("run").is_in(best)
     across = leaderboard.differences.filter(pl.col("metric") == metric, is_best != pl.col("other").is_in(best))
+    few = pl.col("run", "other").is_in(leaderboard.models.filter(pl.col("runs") < FEWEST_SEEDS)["model"].implode())
     reasons = {
-        f"models of fewer than {FEWEST_SEEDS} runs are not tested": pl.col("p").is_null().any(),
+        f"models of fewer than {FEWEST_SEEDS} runs are not tested": pl.any_horizontal(few).any(),
+        "all runs of each model score the same": pl.col("p").is_null().any(),
         "too few dialogues differ for a test": pl.col("resamples_needed").is_null().any(),
         f"{leaderboard.design['resamples'][0]:,} resamples are too few for a test": pl.lit(value=True),
     }

@@ -269,20 +269,21 @@ def reliability(
     rows, sizes, judged = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, Judged]()
     for metric in paired.metrics if len(paired.runs) > 1 else ():
         name, score = str(metric), paired.score(metric)
-        one, other = (signs(scores_of(score, sums)) for sums in (half, total - half))
+        is_pair = ~np.isnan(pairs[name].z)  # of the others, a score is undefined
+        one, other = (signs(scores_of(score, sums))[:, is_pair] for sums in (half, total - half))
         swaps, tau = _swaps(one, other), tau_b(one, other)
         judged[name] = pairs[name].share(swap_share, swaps)
         low, high = judged[name].limits(level)
         of_halves = float(np.nanmean(tau)) if not np.isnan(tau).all() else np.nan
         rows.append({
-            "metric": name, "pairs": int((~np.isnan(pairs[name].z)).sum()), "swap_rate": swaps,
+            "metric": name, "pairs": int(is_pair.sum()), "swap_rate": swaps,
             "low": low, "high": high, "level": level, "tau_halves": of_halves,
             "tau_full": 2 * of_halves / (1 + of_halves) if of_halves > 0 else np.nan,
             "halves": len(tau),
         })  # fmt: skip
-        whole = signs(scores_of(score, total))
+        whole = signs(scores_of(score, total))[is_pair]
         for size, sums in samples.items():
-            alike = 1 - _swaps(signs(scores_of(score, sums)), whole)
+            alike = 1 - _swaps(signs(scores_of(score, sums))[:, is_pair], whole)
             sizes.append({"metric": name, "dialogues": size, "alike": alike})
     return schema.RELIABILITY.of(rows), schema.SAMPLE_SIZES.of(sizes), judged
 

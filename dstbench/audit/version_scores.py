@@ -140,7 +140,7 @@ def _naming_version(version: str) -> Iterator[None]:
     """Put the version in front of warnings; drop the one that a run's own gold is not used, which is expected."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DstbenchWarning)
-        warnings.filterwarnings("ignore", ".*its own gold is not used", DstbenchWarning)
+        warnings.filterwarnings("ignore", ".*own gold is not used", DstbenchWarning)
         yield
     for warning in caught:
         if not isinstance(warning.message, DstbenchWarning):

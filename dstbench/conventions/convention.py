@@ -37,7 +37,7 @@ class Convention(Choices, Record):
             if choice.type in (str, str | None) and not isinstance(value, get_args(choice.type) or str):
                 raise UsageError(f"{name}={value!r} is not a string")
             if kind is tuple and not (isinstance(value, tuple) and all(isinstance(item, str) for item in value)):
-                raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("none", "")')
+                raise UsageError(f"{name}={value!r} is not a tuple of strings", hint='("a", "b"); in a file ["a", "b"]')
         check_known([*self.gold_steps, *self.pred_steps], STEPS, "there is no normalising step {!r}")
         if self.slots is not None:
             check_known([self.slots], [*SLOT_SETS, *SLOT_KINDS], "there is no slot set {!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -197,6 +198,7 @@ class File:
             yield
         except FileNotFoundError:
             if address := url(self.name):
+                self.name = re.sub("(?<!file):/(?!/)", "://", self.name, count=1)  # a path has one slash for two
                 raise self.error(*address) from None
             near = sorted(path.name for path in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
             raise self.error("no such file", f"in that folder: {', '.join(near)}" if near else None) from None

@@ -252,8 +252,9 @@ def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str 
         keys = [key for key, of_key in states.items() if of_key == (side, rank)]
         if len(keys) > 1:
             what = f"{len(keys)} keys could be {_WORDS[side]}: {', '.join(keys)}"
-            option = "gold or pred" if side == "either" else side
-            raise KeysError(what, f"--keys {option}={keys[0]} chooses that one", compete=True)
+            options = ("gold", "pred") if side == "either" else (side,)
+            lines = " or ".join(f"--keys {option}={keys[0]}" for option in options)
+            raise KeysError(what, f"{lines} chooses that one", compete=True)
         return keys[0] if keys else None
 
     gold, pred = given.gold or best("gold"), given.pred or best("pred")

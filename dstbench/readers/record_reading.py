@@ -96,7 +96,8 @@ def guessed(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -
         rows = [row._replace(dialogue=name) for row in rows]
     names_dialogue, contents = rows[0].dialogue is not None, [row.content for row in rows]
     fields = guess(contents, source.keys, source.outside, names_dialogue=names_dialogue, need_states=need_states)
-    return Records(source, _of_one_speaker(_divided(rows, fields), fields), fields)
+    turns = _divided(rows, fields)
+    return Records(source, _of_one_speaker(turns, fields), fields, are_divided=turns is not rows)
 
 
 def _divided(rows: Sequence[Turn], fields: Fields) -> Sequence[Turn]:
@@ -149,10 +150,16 @@ def _of_one_speaker(rows: Sequence[Turn], fields: Fields) -> Sequence[Turn]:
 
 
 class Records:
-    """Records of single turns, whose keys are known; messages name these if they are the file's own (`are_named`)."""
+    """Records of single turns, whose keys are known; messages name these if they are the file's own (`are_named`).
 
-    def __init__(self, source: Source, rows: Sequence[Turn], fields: Fields, *, are_named: bool = True) -> None:
+    `are_divided`: each was a whole dialogue, with the states of its turns.
+    """
+
+    def __init__(
+        self, source: Source, rows: Sequence[Turn], fields: Fields, *, are_named: bool = True, are_divided: bool = False
+    ) -> None:
         self._source, self.rows, self.fields, self._are_named = source, rows, fields, are_named
+        self._are_divided = are_divided
         # Which key gives the dialogue, and which the turn; None: the objects around the records do.
         self._of_ids: list[tuple[str | None, str]] = [(fields.dialogue, "dialogue")]
         #: The note on turns that are counted in their order; empty: they are numbered.
@@ -206,7 +213,11 @@ class Records:
         """The dialogue and turn of a record, as written in it, for messages."""
         fields = (("dialogue", self.fields.dialogue, row.dialogue), ("turn", self.fields.turn, row.number))
         of_row = {name: row.content.get(key, around) for name, key, around in fields}
-        return {name: value for name, value in of_row.items() if isinstance(value, (str, int, float))}
+        return {
+            name: value
+            for name, value in of_row.items()
+            if isinstance(value, (str, int, float)) and value is not True and value is not False
+        }
 
     def _joined(self, sides: Mapping[str, str]) -> list[tuple[Turn, tuple[str, int]]]:
         """A record for each turn, from those of one slot each."""
@@ -234,13 +245,15 @@ class Records:
         used = [*self._of_ids, (fields.slot, "slot"), (fields.domain, "domain"), *words]
         keys = [(key, word) for key, word in used if key is not None]
         usual = {key for key, word in keys if folded(key) == word or (key, word) == ("dialogue_id", "dialogue")}
-        around = [word for key, word in self._of_ids if key is None]
+        around = [word for key, word in self._of_ids if key is None and not (self._are_divided and word == "turn")]
         groups = [*dict.fromkeys(str(row.dialogue) for row in self.rows)] if fields.dialogue is not None else []
         further = []
         if "dialogue" in around and self.rows[0].dialogue == self._source.dialogue:
             further.append("dialogue from the file's name")
         elif around:
             further.append(f"{' and '.join(around)} from the objects around the records")
+        if self._are_divided:
+            further.append("turn from a state's place among its dialogue's")
         if 1 < len(groups) <= _GROUPS and not any(map(str.isdecimal, "".join(groups))):
             further.append(f"records under {', '.join(groups)} are read together")
         if fields.unused:

@@ -177,8 +177,10 @@ def line_that_works(source: Source) -> str | None:
         line, trial.keys = line_for(records, around if inner else ()) or (None, None)
         if trial.keys is not None:
             path = _path(trial, documents) or path
-            guessed(trial, [*islice(_walked(trial, documents, path), _SAMPLE)])
-    except (KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
+            rows = [*islice(_walked(trial, documents, path), _SAMPLE)]
+            collect(trial, StatesBuilder(trial.name, FORMAT.name), rows)
+            return line if _sniff(trial) else None
+    except (DstbenchError, KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
     return line
 

@@ -224,7 +224,7 @@ def noting_doubts(states: States) -> States:
                 f"{len(texts):,} {what} slots and values look like states or lists written as text, such as "
                 f"{shortened(texts[0], 60)}; they are taken as they are"
             )
-    return replace(states, notes=(*states.notes, *notes)) if notes else states
+    return replace(states, notes=(*states.notes, *(f"{states.source}: {note}" for note in notes)))
 
 
 # --- several files ----------------------------------------------------------------------------------------------------

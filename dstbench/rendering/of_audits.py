@@ -240,6 +240,8 @@ def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> L
         compared = {}
         notes[0] = "--database FOLDER compares values with the entity that gold names"
     cells = {**compared, **plain("searched", "unsaid"), "% unsaid": "{rate_unsaid}"}
+    counts = [f"{slots[name].sum():,} {name}" for name in [*["checked"] * bool(compared), "searched"]]
+    found = [] if doubtful.height else [f"nothing is doubtful; gold values: {', '.join(counts)}"]
     where = ("dialogue", "turn", "turns")
     views = [
         View("Gold values that are doubtful, counted once per dialogue", doubtful, audit.DOUBTFUL_SLOTS, ["slot"],
@@ -249,7 +251,7 @@ def contradictions(contradictions: audits.Contradictions, *, top: int = 20) -> L
         View("Values that nobody has said", values.filter(kind="unsaid"), audit.DOUBTFUL, ["slot"],
              plain("value", *where)).head(top),
     ]  # fmt: skip
-    return Layout(views, notes, (), "contradictions")
+    return Layout(views, notes, found, "contradictions")
 
 
 def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Layout:

@@ -74,7 +74,7 @@ def scores(
         view = view._replace(title="{}", split="group", rest=_NO_GROUP)
         paper = view._replace(underlined=["metric", "group"])
         caption += ". Bold: the best of all; underlined: the best of each group"
-    own_turns = rows["signature"].str.contains("domain-turns:either|domain-turns:frames|unit:frame").all()
+    own_turns = rows["signature"].str.contains("domain-turns:(either|frames|dialogue)|unit:frame").all()
     signatures, below = signature_lines(rows), lines(
         ("by slot: every scored turn counts; a slot in neither gold nor prediction is correct", "slot" in by),
         ("by domain: a turn counts if gold has a slot of the domain; predictions of the domain in other turns are not "

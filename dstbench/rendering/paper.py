@@ -114,7 +114,7 @@ def _methods(page: Report) -> Iterator[str]:
         missing=dict.fromkeys(one["missing"] for one in settings),
         version=__version__,
         profile=profile,
-        title={c.name: c.title for c in PROFILES.values()}.get(profile.removesuffix("+"), ""),
+        title={c.name: c.title for c in PROFILES.values()}.get(profile.removesuffix("+"), "").replace("`", ""),
         metrics=listed(named, len(named)),
         models=leaderboard.models.height,
         drawn=max(tested["resamples"].drop_nulls(), default=0),

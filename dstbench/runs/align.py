@@ -88,7 +88,8 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         of_frames = spread(source, spine.with_columns(predicted=True), gold_side.frames, predicted).drop_nulls("slot")
         frames = count_frames(of_frames["gold"], of_frames["pred"])
         table = pl.concat([table, of_frames]).sort("dialogue", "slot", "turn")
-    report_slots(source, table, refuse=not states.in_training)
+    if states.only is None:  # else what says which slots are right does not name them
+        report_slots(source, table, refuse=not states.in_training)
     without_book = {
         name: {slot: is_with for slot, is_with in side.with_book.items() if not is_with}
         for name, side in (("gold", gold_side), ("pred", pred_side))
@@ -201,7 +202,8 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         return gold_of(replace(states, gold=own_gold), "name the file that has it: --gold FILE"), states.pred
     gold_side = gold_of(gold)
     if own_gold is not None:
-        warn(f"its own gold is not used, but that of {gold.source}", file=states.source)
+        if gold.source != states.source:
+            warn(f"own gold is not used, but that of {gold.source}", file=states.source)
     elif states.gold is not None:
         several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
         if several:
@@ -237,7 +239,9 @@ def _spine(
     if absent.height == spine.height:
         raise DstbenchError(
             "no turn is in both gold and predictions "
-            f"(gold has {gold.turns.row(0)}, the predictions {pred.turns.row(0)})",
+            "(gold has dialogue {}, turn {}; the predictions dialogue {}, turn {})".format(
+                *gold.turns.row(0), *pred.turns.row(0)
+            ),
             file=source,
             hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
             "--id-map FILE says which are meant",

@@ -571,7 +571,10 @@ SAMPLE_SIZES: Final = Table(
     "orders by number of dialogues: A row per (metric, number of dialogues): how well so many stand for all.",
     **SCORES.only("metric"),
     dialogues=count("Dialogues in a random sample."),
-    alike=share("Share of pairs of runs that a sample orders as all dialogues do, mean over samples; ties count half."),
+    alike=share(
+        "Share of pairs of runs that a sample orders as all dialogues do, mean over samples; ties count half.",
+        nullable=True,
+    ),
 )
 
 CONTESTS: Final = Table(

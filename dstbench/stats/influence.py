@@ -179,7 +179,8 @@ def spread_over_seeds(scores: Sequence[Floats], of_dialogues: Sequence[Floats]) 
 
     The variance between seeds is that of Welch's t test (1947). To it comes the part of the dialogues' variance that
     all seeds of a model share: that of their mean influence, less what differences between seeds add to it (0 if that
-    is more). Both together are the variance over seeds and dialogues, each drawn anew.
+    is more). Both together are the variance over seeds and dialogues, each drawn anew. If both are 0 though dialogues
+    differ, the standard error is unknown: NaN.
 
     Args:
         scores: For each model, the scores of its seeds; two or more.
@@ -198,10 +199,11 @@ def spread_over_seeds(scores: Sequence[Floats], of_dialogues: Sequence[Floats]) 
     of_seeds = [float(own.var(ddof=1)) / len(own) for own in scores]
     differing = sum(float(own.var(axis=0, ddof=1).sum()) / len(own) for own in of_dialogues)
     together = spread(np.sum([own.mean(axis=0) for own in of_dialogues], axis=0))
-    shared = max(0.0, together.se**2 - differing) if together.se > 0 else together.se
+    shared = together.se**2 - differing
+    shared = 0.0 if shared <= _CONSTANT * together.se**2 else shared  # nothing, or a rounding error
     variance = sum(of_seeds) + shared
     if not variance > 0:
-        return Spread(variance, 1)
+        return Spread(float("nan") if differing > 0 else variance, 1)
     squares = [part**2 / (len(own) - 1) for part, own in zip(of_seeds, scores, strict=True)]
     return Spread(sqrt(variance), variance**2 / (sum(squares) + shared**2 / together.df))
 

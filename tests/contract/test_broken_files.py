@@ -121,7 +121,7 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
          _record(gold={}, pred=NORTH, predicted=SOUTH)),
         ("2 keys could be the gold state: gold_m21, gold_m24 & hint: --keys gold=gold_m21",
          _record(gold_m21=NORTH, gold_m24=SOUTH, pred={})),
-        ("2 keys could be the state: state, belief_state & --keys gold or pred=state",
+        ("2 keys could be the state: state, belief_state & --keys gold=state or --keys pred=state",
          _record(state=NORTH, belief_state=NORTH)),
         ("2 keys could be the turn: turn, turn_id", _record(1, turn_id=2, gold=NORTH, pred={})),
         ("neither gold nor pred; unknown keys: gold_turn_label, pred_turn_label & id=dialogue_id,turn=turn",

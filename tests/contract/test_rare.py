@@ -14,7 +14,7 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable, ItemsView
+from collections.abc import Callable, ItemsView, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -276,6 +276,17 @@ def paper(runs: str, **files: str) -> Situation:
     return on(f"report {runs} --paper -o paper && cat paper/methods.tex", **files)
 
 
+def alike(*models: tuple[str, Sequence[int]]) -> dict[str, str]:
+    """Three runs of each model, with as many wrong dialogues: one each, and those that are named."""
+    return {
+        f"{model}{run}.jsonl": turns(
+            ", ".join(f"D{d} 0 hotel-area=a > {'' if d in (run, *wrong) else 'hotel-area=a'}" for d in range(4))
+        )
+        for model, wrong in models
+        for run in range(3)
+    }
+
+
 def agreed(*sheets: str) -> Situation:
     """Filled sheets, reviewed together."""
     names = [f"reader{number}.csv" for number in range(1, len(sheets) + 1)]
@@ -300,6 +311,13 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "ids that end in turns": score(*({"id": name, "gold": NORTH, "pred": NORTH} for name in ("x-0", "x-1", "y-0"))),
     "other numbers of states": score({"dialogue_id": "D1", "gold": [NORTH, NORTH], "pred": [NORTH]}),
     "rows of slots without turns": on("score odd.csv", odd_csv="dialogue_id,slot,gold,pred\nD1,hotel-area,a,a\n"),
+    "a record whose id is true": score(turn(NORTH, dialogue=True)),
+    "records of dialogues, with lists of states": score(*(
+        {"dialogue_id": name, "gold": [NORTH, NORTH], "pred": [NORTH, {}]} for name in ("D1", "D2"))),
+    **{f"no records, {name}": whole(document) for name, document in {
+        "numbers": {"foo": {"bar": 1, "baz": 2}}, "states and a number": {"D1": [{"hotel": {"area": "north"}}, {}],
+        "D2": 3}}.items()},
+    "two keys for either side": score({"dialogue_id": "D1", "turn": 0, "state": NORTH, "belief_state": NORTH}),
     # --- States: their forms, and what is noted of them
     "a value 2**53 - 1": score(turn({"hotel-stars": 2**53 - 1}, {"hotel-stars": str(2**53 - 1)})),
     "a value 2**53": score(turn({"hotel-stars": 2**53}, {"hotel-stars": str(2**53)})),
@@ -319,6 +337,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "objects": [{"domain": "hotel", "slot": "area", "value": "north"}],
         "odd objects": [{"domain": "hotel", "x": "y"}],}.items()},
     "a slot that is a number": scored([turn({3: "x"})]),
+    "lists written as text, of two runs": on("score a.jsonl b.jsonl -m jga",
+        a_jsonl=json.dumps(turn({"hotel-area": "['north']"})), b_jsonl=json.dumps(turn({"hotel-area": "['east']"}))),
     # --- Options of reading
     "a slot map with a number for a name": on("score one.jsonl --slot-map m.json", m_json='{"hotel-area": 3}'),
     "a field that keys do not have": scored(STATES, keys={"golden": "gold"}),
@@ -337,6 +357,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
         ("from 1", 1, 2, ""), ("from 1, as said", 1, 2, "--turns-from 1"), ("in steps", 0, 2, ""),
         ("in steps, as said", 0, 2, "--turn-step 2"), ("from 1 in steps", 1, 3, "--turns-from 1 --turn-step 2"),
         ("below the first", 1, 2, "--turns-from 2"), ("between steps", 0, 1, "--turn-step 2"))},
+    **{f"the gold of {gold} for {runs}": on(f"score {runs} --gold {gold} -m jga --missing intersect")
+       for runs, gold in (("two.jsonl", "two.jsonl"), ("two.jsonl rival.jsonl", "gold.jsonl"))},
     # --- Formats
     "SAVN's dump with too few values": whole({"slots": ["hotel-area", "hotel-name", "hotel-stars"], "predictions": {
         "D1": {"0": ["north", "none"]}}}, "--gold one.jsonl"),
@@ -372,6 +394,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "lines": '{"bar": 1, "baz": 2}\n{"bar": 2, "baz": 3}', "an empty dialogue": {"D1": {}, "D2": {}}}.items()},
     "a key of turns": whole({"D1": {"dialogue": [{"gold": NORTH, "pred": {}}]}}, "-m jga --keys turns=dialogue"),
     "one state in a dialogue's place": whole({"D1": [["hotel-area", "north"]]}, "--gold one.jsonl"),
+    "marks without slots": whole(MARKS),
+    "no turn of gold": on("score p.jsonl --gold gold.jsonl", p_jsonl=turns("D9 0 > hotel-area=north")),
     # --- Splits and other names of dialogues
     **{f"a unified dataset, {name}": on(f"score p.jsonl -m jga --gold data.json {options}", p_jsonl=turns(pred),
     data_json=unified(("c-1", "X1", "test"), ("c-2", "X2", other))) for name, pred, other, options in (
@@ -468,6 +492,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "a metric of the user's, a sum": own(right=pl.col("n_correct").sum()),
     "a metric of the user's, a count called as a column": own(counts={"ok": pl.col("ok")}),
     "a metric of the user's, a count that is a sum": own(counts={"all_ok": pl.col("ok").sum()}),
+    "domains in all turns of their dialogues": on("score two.jsonl -m jga --by domain --domain-turns dialogue"),
     # --- Conventions
     **{f"a profile's file, {name}": on("score two.jsonl --profile mine.toml", mine_toml=text) for name, text in {
         "a choice misspelled": 'dontcar = "drop"', "no such choice": 'zzz = "drop"',
@@ -484,6 +509,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "--by domain,turn --turns last", "--by seen", "--by slot -m f1",
         "--along share --group A=two", "--along share --by slot", "--along run", "--along share")},
     "slots of another dataset": on("score p.jsonl --slots multiwoz-30", p_jsonl=turns("D1 0 x-y=1 > , D1 1 x-z=2 > ")),
+    "a profile whose steps are a number": on("score two.jsonl --profile p.toml", p_toml="gold-steps = 3\n"),
     # --- Comparisons
     "compare models of three runs": Situation(
         f"compare {' '.join(SEEDS)} -m jga {MODELS}", SEEDS),
@@ -497,6 +523,12 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "--model m=two --model n=rival", "--profile fga2022", "--adjust max-t -m jga,f1")},
     "compare what is undefined": on("compare a.jsonl b.jsonl -m gca", a_jsonl=turns("D1 0 > , D2 0 > "),
         b_jsonl=turns("D1 0 > , D2 0 > ")),
+    **{f"models of runs that score the same, {name}": Situation(
+    f"compare {' '.join(files)} -m jga --model a=a* --model b=b* --all", files) for name, files in {
+        "right or wrong": alike(("a", ()), ("b", range(4))), "in other dialogues": alike(("a", ()), ("b", (3,)))
+    }.items()},
+    "metrics of which one is undefined": on("compare-metrics a.jsonl b.jsonl -m jga,aga --resamples 20",
+        a_jsonl=turns("D1 0 > , D2 0 > "), b_jsonl=turns("D1 0 > hotel-area=a, D2 0 > ")),
     **{f"along {name}": Situation(f"score {' '.join(files)} -m jga --along share", files) for name, files in {
         "shares": {"t5_0.05.jsonl": TWO, "t5_0.5.jsonl": RIVAL}, "percent": {"m-5%.jsonl": TWO, "m-50%.jsonl": RIVAL},
         "thousands": {"m-1k.jsonl": TWO, "m-2k.jsonl": RIVAL},
@@ -576,6 +608,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "help", "ls", "ls gold", "ls slots multiwoz-30", "ls matchers", "ls matchers contain", "ls steps first",
         "ls profiles star trade", "ls profiles starr", "ls metrics jga --expressions", "ls formats --expressions")},
     # --- Audits
+    "no contradictions": on("audit contradictions said.jsonl", said_jsonl=said(("D1", 0, "in the north", NORTH))),
     "missing annotations, a schema": on("audit inconsistency said.jsonl --ontology s.json", s_json=json.dumps([
         {"service_name": "hotel", "slots": [{"name": "hotel-area", "possible_values": ["north", "south"]}]}])),
     "a folder again": on(lambda: audit.rewrite("set", "out", without=["D1"]), set__a_jsonl=DATASETS["g.jsonl"]),
@@ -626,6 +659,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     # --- Papers, and modules of the user's: later
     "a paper of models": paper(f"{' '.join(SEEDS)} -m jga,f1 {MODELS}", **{
         name.replace(".", "_"): text for name, text in SEEDS.items()}),
+    "a paper, a profile": paper("keen.jsonl steady.jsonl -m jga --profile trade"),
     **{f"a paper, p adjusted by {how}": paper(f"keen.jsonl steady.jsonl hasty.jsonl -m jga,fga --adjust {how}")
        for how in ("holm", "hochberg", "bonferroni", "bh", "by", "max-t", "none")},
     **{f"a paper, turns missing: {how}": paper(f"p.jsonl --gold two.jsonl -m jga,f1 --missing {how}", p_jsonl=turns(

@@ -47,5 +47,5 @@ def test_states_that_are_probably_mistakes_are_noted(here: Path) -> None:
     turns = [{"dialogue_id": "A", "turn": turn, "gold": state} for turn, state in enumerate(states)]
     Path("gold.json").write_text(json.dumps(turns))
     notes = dstbench.read("gold.json").notes
-    assert "more than half of the gold states of 1 of 1 dialogues are empty, such as those of A" in notes
-    assert any(note.startswith("1 gold slots and values look like states or lists written as text") for note in notes)
+    assert "gold.json: more than half of the gold states of 1 of 1 dialogues are empty, such as those of A" in notes
+    assert any(note.startswith("gold.json: 1 gold slots and values look like states or lists") for note in notes)

@@ -78,7 +78,7 @@ def test_given_gold_replaces_the_gold_inside() -> None:
     assert dstbench.score(states, metrics="jga")["value"].item() == 0
     new = [{"dialogue_id": "A", "turn": 0, "gold": AREA}]
     for data in (states, dstbench.scan(states)):
-        with pytest.warns(dstbench.DstbenchWarning, match="its own gold is not used, but that of gold"):
+        with pytest.warns(dstbench.DstbenchWarning, match="own gold is not used, but that of gold"):
             assert dstbench.score(data, gold=new, metrics="jga")["value"].item() == 1
 
 

@@ -74,3 +74,5 @@ def test_what_dialogues_share_among_seeds_adds_to_the_variance() -> None:
     with pytest.raises(dstbench.UsageError, match="single seed"):
         spread_over_seeds([scores[:1]], [of_seeds[:1]])
     assert spread_over_seeds([np.ones(3)], [np.zeros((3, 9))]).se == 0
+    turned = np.array([[0.2, -0.1, -0.1], [-0.1, 0.2, -0.1], [-0.1, -0.1, 0.2]])  # seeds wrong in other dialogues
+    assert np.isnan(spread_over_seeds([np.ones(3)], [turned]).se)
