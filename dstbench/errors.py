@@ -184,6 +184,16 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def is_or_are(count: int) -> str:
+    """The verb after so many."""
+    return "is" if count == 1 else "are"
+
+
+def all_of(count: int, noun: str) -> str:
+    """All of so many, in words: ``both runs``, ``all 3 runs``."""
+    return {1: f"the one {noun}", 2: f"both {noun}s"}.get(count, f"all {count:,} {noun}s")
+
+
 def percent(level: float) -> str:
     """A level in percent, in words."""
     return f"{round(100 * level, 9):g} %"

@@ -204,7 +204,7 @@ def test_ids_that_the_user_names_stay_whole() -> None:
     gaps = [{"id": f"MUL0003.json-{turn}", **_both({})} for turn in (3, 7)]  # a part of a run
     assert table_of(gaps).select("dialogue", "turn").rows() == [("MUL0003", 3), ("MUL0003", 7)]
     assert notes_of([{"dialogue_id": "1_00000", **_both({})}]) == [
-        "no turn numbers: the 1 record of 1 dialogue are counted in their order"
+        "no turn numbers: 1 record of 1 dialogue, counted in their order"
     ]
 
 

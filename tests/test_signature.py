@@ -89,7 +89,7 @@ def test_gold_and_grouping_are_in_the_signature() -> None:
     assert parse(signed(stars)).settings["gold"] == "059f053b"  # a hash may begin with 0
 
 
-@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.errors.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*not scored under:dstbench.errors.DstbenchWarning")
 @FEW
 @given(corpora(LARGE), st.sampled_from(["all", "gold", "last"]))
 def test_the_hash_of_gold_does_not_depend_on_the_grouping(states: States, turns: str) -> None:

@@ -22,7 +22,7 @@ from dstbench.analysis.user_tables import read_user_table
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean, warn
+from dstbench.errors import DstbenchError, UsageError, check_known, did_you_mean, is_or_are, number_of, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import PLUGINS, REGISTRY, find_metric, sign_of, split
 from dstbench.runs.open import Data, Reading
@@ -487,8 +487,8 @@ def _between(
         shared = first.join(second, on="dialogue", how="semi").height
         if 0 < shared < max(first.height, second.height):
             raise DstbenchError(
-                f"{one.run} and {other.run} share {shared:,} dialogues of {first.height:,} and {second.height:,}: "
-                "they are neither the same nor independent",
+                f"{one.run} and {other.run} share {number_of(shared, 'dialogue')} "
+                f"of {first.height:,} and {second.height:,}: they are neither the same nor independent",
                 hint="score them on the same gold, or on different dialogues",
             )
         for pair in combinations(one.columns, 2):
@@ -527,7 +527,7 @@ def _rated_runs(
             hint = f"these are called {', '.join(names)}; --name renames them"
             raise DstbenchError(f"it rates {other_names}, and none of the runs here", file=ratings.name, hint=hint)
         if len(others):
-            what = f"{len(others):,} ratings are of runs that are not here ({other_names}), and left out"
+            what = f"{number_of(len(others), 'rating')} of runs that are not here ({other_names}), left out"
             warn(what, file=ratings.name, when="before")
     elif len(runs) > 1:
         warn("the ratings name no run, and are used for every run", file=ratings.name, when="before")
@@ -554,8 +554,9 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
         late = of_run.join(last, on="dialogue", maintain_order="left").filter(pl.col("turn") > pl.col("last"))
         none_of = "turn 0" if (of_run["turn"] > 0).all() else "an odd turn"
         if late.height and (none_of == "turn 0" or (of_run["turn"] % 2 == 0).all()):
+            count = f"{late.height:,} of {of_run.height:,} ratings {is_or_are(late.height)}"
             raise DstbenchError(  # they would be joined to the wrong turns
-                f"{late.height:,} of {of_run.height:,} ratings are of turns after a dialogue's last, none of {none_of}",
+                f"{count} of turns after a dialogue's last, none of {none_of}",
                 file=ratings.name,
                 dialogue=late["dialogue"][0],
                 turn=late["turn"][0],
@@ -568,10 +569,10 @@ def _rated_rows(ratings: Ratings, table: pl.DataFrame, run: str) -> pl.DataFrame
         unknown = of_run.join(table, on="dialogue", how="anti")["dialogue"]
         near = did_you_mean(unknown[0], table["dialogue"].unique(maintain_order=True)) if len(unknown) else None
         meant = f" ({unknown[0]}; {near})" if near else ""
-        what = f"{n:,} of {of_run.height:,} ratings are used: the others are of {things} that it does not score{meant}"
+        what = f"{n:,} of {of_run.height:,} ratings used: the rest is of {things} that it does not score{meant}"
         warn(what, run=run, when="before")
     if 0 < n < table.height:
-        warn(f"{n:,} of {table.height:,} {things} are rated; all correlations are over these", run=run, when="before")
+        warn(f"{n:,} of {table.height:,} {things} rated; all correlations are over these", run=run, when="before")
     return rated
 
 

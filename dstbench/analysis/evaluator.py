@@ -19,7 +19,7 @@ from dstbench.analysis.changes import Changes, diff
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue
-from dstbench.errors import DstbenchError, UsageError, did_you_mean
+from dstbench.errors import DstbenchError, UsageError, did_you_mean, number_of
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
@@ -129,7 +129,8 @@ class Evaluator:
         names, numbers, predicted = (each.tolist() if hasattr(each, "tolist") else list(each) for each in columns)
         if not len(names) == len(numbers) == len(predicted):
             raise UsageError(
-                f"a batch of {len(names):,} dialogues, {len(numbers):,} turns and {len(predicted):,} states",
+                f"a batch of {number_of(len(names), 'dialogue')}, {number_of(len(numbers), 'turn')} "
+                f"and {number_of(len(predicted), 'state')}",
                 hint="one of each for every turn",
             )
         rows = [self._row(name, number) for name, number in zip(names, numbers, strict=True)]
@@ -156,7 +157,7 @@ class Evaluator:
         if isinstance(one, dict) and isinstance(other, dict):
             slot = next(slot for slot in [*one, *other] if one.get(slot) != other.get(slot))
             difference = f"{slot} is {one.get(slot)!r} and {other.get(slot)!r}"
-        more = f", and {len(changed) - 1:,} turns more" if len(changed) > 1 else ""
+        more = f", and of {len(changed) - 1:,} more" if len(changed) > 1 else ""
         raise DstbenchError(
             f"two different states of one turn{more}: {difference}",
             dialogue=dialogue,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import polars as pl
 
 from dstbench.analysis.check import COVERAGE
-from dstbench.errors import number_of, percent
+from dstbench.errors import all_of, is_or_are, number_of, percent
 from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.signature import parse as parse_signature
 
@@ -212,7 +212,7 @@ def _lead_of(leaderboard: Leaderboard, metric: str, best: Sequence[str], rest: S
     ):
         names = "all others" if len(rest) == rows.height > 1 else listed(rows["name"].to_list())
         if better is None:
-            clauses.append(f"whether it is {than} {names} is open, as {why}")
+            clauses.append(f"whether {'they are' if best[1:] else 'it is'} {than} {names} is open, as {why}")
             continue
         p, pick = ("highest", max) if better else ("lowest", min)
         adjusted = "" if rows["m"][0] == 1 or rows["adjustment"][0] == "none" else "adjusted "
@@ -431,7 +431,7 @@ def checks_in_short(checks: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
     counts = {status: outcomes.filter(status=status).height for status in ("fail", "warn")}
     passed, of = outcomes.height - sum(counts.values()), checks["run"].n_unique()
     clauses = [f"{number_of(n, 'check')} {status}{'s' * (n == 1)}" for status, n in counts.items() if n]
-    clauses.append(f"{number_of(passed, 'check')} {'is' if passed == 1 else 'are'} passed by all {of} runs")
+    clauses.append(f"{number_of(passed, 'check')} {is_or_are(passed)} passed by {all_of(of, 'run')}")
     doubtful = outcomes.filter(pl.col("grave") > 0).sort("grave", descending=True, maintain_order=True)
     runs = ["all" if len(names) == of else listed(names, 2) for names in doubtful["runs"]]
     whose = pl.when("alike").then("most_found").otherwise(pl.format("{} ({})", "most_found", "most_run"))
@@ -463,13 +463,16 @@ def spread_over_profiles(rows: pl.DataFrame) -> list[str]:
         metric, is_count = name_of(of_run["metric"][0]), of_run["unit"][0] == "count"
         shown = pl.col("value") if is_count else (100 * pl.col("value")).round(1)
         ends = of_run.drop_nulls("value").group_by(shown=shown).agg("profile").sort("shown")
-        which = f"{of_run['profile'].n_unique()} conventions that suit {run}"
+        number = of_run["profile"].n_unique()
         written = [f"{value:,.0f}" if is_count else _shown(value) for value in ends["shown"]]
         if len(written) < 2:
-            lines.append(f"{metric} is {written[0] if written else 'undefined'} under all {which}")
+            under = f"under {all_of(number, 'convention')} that suit{'s' * (number == 1)} {run}"
+            lines.append(f"{metric} is {written[0] if written else 'undefined'} {under}")
             continue
         low, high = (f"{written[at]} ({listed(ends['profile'][at].to_list(), 1)})" for at in (0, -1))
-        lines.append(f"{metric} depends on the convention: from {low} to {high} under the {which}")
+        lines.append(
+            f"{metric} depends on the convention: from {low} to {high} under the {number} conventions that suit {run}"
+        )
     return lines
 
 
@@ -484,6 +487,7 @@ def order_over_profiles(rows: pl.DataFrame) -> list[str]:
     above = pl.col("value").rank("min", descending=True).over("profile").cast(pl.Int64) - 1
     places = rows.filter(pl.len().over("profile") == ranges.height).with_columns(above=above)
     number = places["profile"].n_unique()
+    under = f"under {all_of(number, 'convention')}"
     changes = f"changes by {_number(low, unit)} ({least}) to {_number(high, unit, ' points')} ({most})"
     lines = [f"by convention alone, {name_of(metric)} {changes if high else 'does not change'}"]
     if not number:
@@ -491,7 +495,7 @@ def order_over_profiles(rows: pl.DataFrame) -> list[str]:
     firsts = places.filter(above=0).group_by("run", maintain_order=True).agg(pl.len())
     firsts = firsts.sort("len", descending=True, maintain_order=True)
     if (firsts["len"] == number).all():
-        lines.append(f"{_do(firsts['run'].to_list(), 'is', 'are')} first under all {number} conventions")
+        lines.append(f"{_do(firsts['run'].to_list(), 'is', 'are')} first {under}")
     else:
         each = [f"{run} under {times}" for run, times in firsts.iter_rows()]
         lines.append(f"who is first depends on the convention: {listed(each)} of {number} conventions")
@@ -504,7 +508,7 @@ def order_over_profiles(rows: pl.DataFrame) -> list[str]:
         best, worst = place(best, ranges.height), place(worst, ranges.height)
         lines.append(f"{run} moves most: {worst} under {under_worst}, {best} under {under_best}")
     else:
-        lines.append(f"the order of the runs is the same under all {number} conventions")
+        lines.append(f"the order of the runs is the same {under}")
     return lines
 
 
@@ -579,7 +583,7 @@ def way_to_published(result: Reconciliation) -> list[str]:
     ours, tried, size = _scores(start, "value"), result.tried.row(-1, named=True), best["size"][0]
     chance = f"by chance, {_expected(tried['by_chance'] or 0)} of these would reach it"
     reached = f"{wanted} is reached from {ours} by"
-    of = f"of the {sets_of(size, tried['sets'])} that were tried"
+    of = f"of the {sets_of(size, tried['sets'])} tried"
     if not best["reaches"][0]:
         nearest = f"the nearest, {_scores(best, 'value')}, needs {best['choices'][0]}" if size else "none is nearer"
         lines = [

@@ -23,7 +23,7 @@ import polars as pl
 from dstbench.analysis.error_injection import KINDS, inject
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, UsageError, check_known, warn
+from dstbench.errors import DstbenchError, UsageError, check_known, is_or_are, warn
 from dstbench.metrics import Metric, parse_all
 from dstbench.metrics.registry import says_all
 from dstbench.readers.states import States
@@ -249,7 +249,7 @@ def _check(name: str, errors: pl.DataFrame, bias: pl.DataFrame) -> None:
         raise DstbenchError(none_of, file=name, hint="other kinds of errors")
     if single:
         share = f"{single:,} of {changes:,} changes of gold"
-        warn(f"{share} are in dialogues of one turn, which have no position, and are left out", run=name)
+        warn(f"{share} {is_or_are(single)} in dialogues of one turn, which have no position, and left out", run=name)
     if never:
         warn(none_of, run=name)
     for metric, undefined in bias.group_by("metric", maintain_order=True).agg(pl.col("undefined").sum()).iter_rows():

@@ -38,7 +38,7 @@ from dstbench.audit.mentions import bare_words, squeezed
 from dstbench.audit.places import ALIKE
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import DstbenchError, UsageError, check_known
+from dstbench.errors import DstbenchError, UsageError, check_known, number_of
 from dstbench.schema.audit import REFUSED, REPLACED
 from dstbench.schema.core import BETWEEN
 from dstbench.schema.record import Record
@@ -139,7 +139,7 @@ def replace(
         values = unseen(values, content)
     if lacking := [slot for slot in wanted if slot not in values["slot"]]:
         n = candidates.filter(pl.col("slot").is_in(lacking)).height
-        what = f"none of the {n:,} donor values is new" if n else "no donor values"
+        what = f"of {number_of(n, 'donor value')}, none is new" if n else "no donor values"
         if donors is None or invent:
             what = "the words of the known names are too few to invent new ones"
         source = train if donors is None else donors

@@ -29,7 +29,7 @@ from dstbench.audit.inputs import gold_of, open_golds, split_names, under
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import LOOSE
 from dstbench.conventions.profiles import as_convention
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
 from dstbench.metrics.base import divide
 from dstbench.readers.states import Side, States
 from dstbench.runs.align import to_long
@@ -150,8 +150,9 @@ def _warn_of_lengths(before: Side, after: Side, before_name: str, after_name: st
     different = n_before.join(n_after, on="dialogue").filter(pl.col("len") != pl.col("len_right")).sort("dialogue")
     if different.height:
         dialogue, earlier, later = different.row(0)
+        count = number_of(different.height, "dialogue")
         warn(
-            f"{different.height:,} dialogues have more turns in one version (first: {dialogue}, {earlier} in "
+            f"{count} with more turns in one version (first: {dialogue}, {earlier} in "
             f"{before_name}, {later} in {after_name}); if turns were renumbered, the wrong ones are compared",
             when="before",
         )

@@ -199,7 +199,7 @@ class Records:
         if self.have_no_ids:
             states.are_in_order = states.are_turns = True
             states.note(f"no ids: its {number_of(len(self.rows), 'record')} are taken for gold's turns in their order")
-        for note in (self.counted, self._keys_used(sides) if self._are_named else "", cells.note()):
+        for note in (self.counted, self._keys_used(sides) if self._are_named else "", *cells.notes()):
             if note:
                 states.note(note)
 
@@ -293,7 +293,7 @@ class Records:
             hint = "give each record a key turn if they are one state, each turn a list if several"
             raise self._source.error(what, hint)
         sizes = f"{number_of(len(turns), 'record')} of {number_of(len(numbers), 'dialogue')}"
-        self.counted = f"no turn numbers: the {sizes} are counted in their order"
+        self.counted = f"no turn numbers: {sizes}, counted in their order"
         return turns
 
     @property

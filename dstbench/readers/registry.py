@@ -205,7 +205,7 @@ def _describe(source: Source) -> str:
         return f"an empty JSON {'object' if document == {} else 'list'}"
     if not isinstance(document, dict):
         return f"a JSON list that begins with {in_words(document)}"
-    return f"{what} the keys {', '.join([*document][:6])}"
+    return f"{what} the key{'s' * (len(document) > 1)} {', '.join([*document][:6])}"
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

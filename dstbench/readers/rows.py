@@ -365,7 +365,7 @@ class Row:
         spoken = {turn.dialogue: turn for turn in turns if turn.content is not None or "user" in turn.texts}
         turns = [turn for turn in turns if turn.content is not None or not turn.texts]
         if self.unanswered and (number := sum(int(last.number) + 1 for last in spoken.values()) - len(turns)):
-            states.note(self.unanswered.format(number))
+            states.note(self.unanswered.format(number, s="s" * (number > 1)))
         domains = self.domains(turns)
         if "gold" in self.sides:
             states.domains |= {name: domain.removesuffix("-") for name, domain in domains.items()}
@@ -394,7 +394,7 @@ class Row:
                     slots = pairs.items() if isinstance(pairs, Mapping) else filter(None, pairs)
                     pairs = [(domain + slot, value) for slot, value in slots]
                 getattr(states, name).state(at, pairs)
-        if note := loose.note():
+        for note in loose.notes():
             states.note(note)
         if self.after is not None:
             self.after(source, states, [turn for at, turn in enumerate(turns) if at not in unreadable])

@@ -37,6 +37,7 @@ from typing import Any, Final
 import polars as pl
 
 from dstbench.conventions.slots import domain_of
+from dstbench.errors import number_of
 from dstbench.readers import records
 from dstbench.readers.format import Format, Pairs, Said, Source, States, StatesBuilder
 from dstbench.readers.records import CUT_OFF
@@ -367,9 +368,13 @@ def _read_trippy(source: Source, states: StatesBuilder) -> None:
         for side, of_side in ((states.pred, before), (states.gold, gold)):
             side.flat(at, {domain + slot: value for slot, value in of_side.items() if value != OMITTED})
     if tokens:
-        states.note(f"{tokens:,} predicted values had marks of tokens ({_INFORMED}, Ġ, spaces around :), now removed")
+        states.note(
+            f"{number_of(tokens, 'predicted value')} had marks of tokens ({_INFORMED}, Ġ, spaces around :), now removed"
+        )
     if kept:
-        states.note(f"{kept:,} predicted values are {_KEPT}: the value of the turn before is kept instead")
+        states.note(
+            f"{number_of(kept, 'predicted value')} written {_KEPT}: the value of the turn before is kept instead"
+        )
 
 
 TRIPPY: Final = Format(

@@ -58,16 +58,16 @@ _SPAN: Final = re.compile(r"\[[a-z]+\](\s|$)")
 _LARGE: Final = 1 << 53
 # Types of pandas's nulls.
 _MISSING: Final = ("NAType", "NaTType")
-# What is read loosely: one of it, several of it, and how it is taken.
+# What is read loosely, and how it is taken.
 _LOOSE: Final = {
-    "number": ("number", "numbers", "taken as text"),
-    "boolean": ("boolean", "booleans", "taken as true and false"),
-    "absent": ("value that is null or []", "values that are null or []", "taken as not in the state"),
-    "one": ("list of one value", "lists of one value", "taken as the value"),
-    "several": ("list of several values", "lists of several values", "taken as alternatives"),
-    "state": ("state that is null", "states that are null", "taken as empty"),
-    "found": ("state in a text", "states in texts", "read without the words around"),
-    "booked": ("entry of what was booked", "entries of what was booked", "left out"),
+    "number": ("number", "taken as text"),
+    "boolean": ("boolean", "taken as true and false"),
+    "absent": ("value", "null or [] taken as not in the state"),
+    "one": ("list", "of one value taken as the value"),
+    "several": ("list", "of several values taken as alternatives"),
+    "state": ("null state", "taken as empty"),
+    "found": ("state", "in a text read without the words around"),
+    "booked": ("item", "of what was booked left out"),
 }
 
 
@@ -95,17 +95,15 @@ class StateCells:
         self._unreadable.append(cell)
         side.state(at, [(UNREADABLE, self._mode)] if self._mode == "wrong" else [])
 
-    def note(self) -> str | None:
-        """What was read loosely, in one sentence; None: nothing was."""
+    def notes(self) -> list[str]:
+        """What was read loosely."""
         counts = []
         if number := len(self._unreadable):
             taken = "counted as wrong" if self._mode == "wrong" else "taken as empty"
             shown = ", ".join(clipped(repr(cell)) for cell in self._unreadable[:_SHOWN])
             counts.append(f"{number_of(number, 'predicted state')} that cannot be read {taken}, such as {shown}")
-        for kind, (one, many, treatment) in _LOOSE.items():
-            if number := self._loose[kind]:
-                counts.append(f"{number:,} {one if number == 1 else many} {treatment}")
-        return "; ".join(counts) or None
+        loose = ((self._loose[kind], *words) for kind, words in _LOOSE.items())
+        return counts + [f"{number_of(number, noun)} {treatment}" for number, noun, treatment in loose if number]
 
     def read(self, cell: Any) -> State:
         """The state in a cell. A `Misfit`: it is none."""

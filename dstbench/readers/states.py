@@ -136,11 +136,19 @@ def warn_of_notes(states: States) -> None:
 def _kind(note: str) -> tuple[str, int | None]:
     """What a note shares with notes of its kind on other files, and the number that it begins with.
 
-    >>> _kind("1,204 gold states list a slot twice (first: dialogue MUL1, turn 0, slot hotel-area)")
-    ('gold states list a slot twice', 1204)
+    >>> _kind("1,204 gold states without a slot (first: dialogue MUL1, turn 0)")
+    ('gold states without a slot', 1204)
+    >>> _kind("1 gold state without a slot (first: dialogue MUL2, turn 0)")
+    ('gold states without a slot', 1)
     """
-    number, text = re.fullmatch(r"(?:(\d[\d,]*) )?(.*)", re.sub(r" \(first: .*\)", "", note), re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
-    return (text, int(number.replace(",", ""))) if number else (text, None)
+    note = re.sub(r" \(first: .*\)", "", note)
+    number, text = re.fullmatch(r"(?:(\d[\d,]*) (?!of \d))?(.*)", note, re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
+    return (_plural(text), int(number.replace(",", ""))) if number else (text, None)
+
+
+def _plural(text: str) -> str:
+    """A text that begins with a noun, with the noun in its plural."""
+    return re.sub(r"^((?:(?:gold|null|predicted|system|user) )?\w+?)s?\b", r"\1s", text)
 
 
 def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
@@ -156,7 +164,7 @@ def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
         first, text, count = of_kind[0]
         if len(of_kind) > 1:
             total = sum(each or 0 for *_, each in of_kind)
-            text = text if count is None else f"{total:,} {text.partition(' ')[2]}"
+            text = text if count is None else f"{total:,} {_plural(text.partition(' ')[2])}"
             first = f"{source}: {text} (in {len(of_kind):,} of {len(parts):,} files)"
         notes.append(first)
     return tuple(notes)
@@ -168,8 +176,8 @@ def noting_gaps(cause: str) -> Callable[[States], States]:
     def finish(states: States) -> States:
         turns = pl.concat([side.turns for side in sides_of(states)]).unique()
         dialogues = turns.group_by("dialogue").agg(gaps=pl.col("turn").max().cast(pl.Int64) + 1 - pl.len())
-        gaps = dialogues["gaps"].sum()
-        return with_note(states, f"{gaps:,} turns between others are not in the file{cause}") if gaps else states
+        gaps = int(dialogues["gaps"].sum())
+        return with_note(states, f"{number_of(gaps, 'turn')} between others not in the file{cause}") if gaps else states
 
     return finish
 
@@ -221,8 +229,8 @@ def noting_doubts(states: States) -> States:
         texts = pl.concat([texts.filter(texts.str.contains(like)).alias("") for texts, like in columns]).sort()
         if len(texts):
             notes.append(
-                f"{len(texts):,} {what} slots and values look like states or lists written as text, such as "
-                f"{shortened(texts[0], 60)}; they are taken as they are"
+                f"{number_of(len(texts), f'{what} text')} (slot or value) like a state or list, such as "
+                f"{shortened(texts[0], 60)}; taken as written"
             )
     return replace(states, notes=(*states.notes, *(f"{states.source}: {note}" for note in notes)))
 
@@ -294,7 +302,7 @@ def in_order(states: States, gold: States) -> States:
         option = " (--split)" if gold.splits is not None else ""
         raise error_in(
             states,
-            f"{states.pred.turns.height:,} predicted turns for {gold.gold.turns.height:,} in {gold.source}",
+            f"{number_of(states.pred.turns.height, 'predicted turn')} for {gold.gold.turns.height:,} in {gold.source}",
             f"they have no ids and are joined in order, so there must be as many: is it the same split{option}?",
         )
     sizes, of_gold = (side.turns["dialogue"].rle().struct.field("len") for side in (states.pred, gold.gold))
@@ -467,7 +475,7 @@ class StatesBuilder:
         """
         turns = self.turns()
         if lost := self.gold.lost + self.pred.lost:
-            self.note(f"{lost:,} pieces of text that are not a slot and its value, left out")
+            self.note(f"{number_of(lost, 'piece')} of text other than a slot and its value, left out")
         gold = self.side("gold", turns) if self.gold.present else None
         pred = self.side("pred", turns) if self.pred.present else None
         aliases = _by_dialogue(self.aliases, alias=pl.String)
@@ -532,8 +540,9 @@ class StatesBuilder:
         clash = clash.sort("at", maintain_order=True)
         if clash.height:
             at, slot, _ = clash.row(0)
+            of = f"a {'predicted' if name == 'pred' else name} state"
             self.note(
-                f"{clash.n_unique(['at', 'slot'])} {name} states list a slot twice with different values; "
+                f"{number_of(clash.n_unique(['at', 'slot']), 'slot')} listed twice in {of}, with different values; "
                 f"the last is kept (first: dialogue {turns['dialogue'][at]}, turn {turns['turn'][at]}, slot {slot})"
             )
         return cells.unique(["at", "slot"], keep="last", maintain_order=True)

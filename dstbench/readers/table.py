@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from dstbench.conventions.slots import canonical_slot
+from dstbench.errors import number_of
 from dstbench.io import archives
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Source, States, StatesBuilder
@@ -113,7 +114,7 @@ def note_unreached(_: Source, states: StatesBuilder, turns: Sequence[Turn]) -> N
     """Note turns that the run has not reached."""
     if unreached := sum(not turn.content["bspn_gen"] and "bspn_dict_gen" not in turn.content for turn in turns):
         states.note(
-            f"{unreached:,} turns have no generated state and no bspn_dict_gen, and are scored as empty: "
+            f"{number_of(unreached, 'turn')} without a generated state and bspn_dict_gen, scored as empty: "
             "has the run finished?"
         )
 
@@ -176,7 +177,7 @@ class ActsDocument(Document):
 def after_multiwoz(source: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:
     """Note turns without metadata; the split of every dialogue, if both lists are beside the file, else none."""
     if bare := sum(not turn.content["metadata"] for turn in turns):
-        states.note(f"{bare:,} system turns without metadata: the state is read as empty")
+        states.note(f"{number_of(bare, 'system turn')} without metadata: the state is read as empty")
     split_by_name: dict[str, str] = {}
     for split, name in (("dev", "val"), ("test", "test")):
         file = source.sibling(f"{name}ListFile.json", f"{name}ListFile.txt")
@@ -247,7 +248,9 @@ def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
             for turn, values in typed(turns, dict).items():
                 where = {"dialogue": dialogue, "turn": turn}
                 if len(typed(values, list)) != len(slots):
-                    raise source.misshapen(f"{len(values)} values for {len(slots)} slots", **where)
+                    raise source.misshapen(
+                        f"{number_of(len(values), 'value')} for {number_of(len(slots), 'slot')}", **where
+                    )
                 states.setdefault(dialogue, {})[turn] = dict(zip(slots, values, strict=True))
     except KeyError as error:
         raise source.misshapen(f"no {error.args[0]} here") from None
@@ -459,7 +462,7 @@ ROWS: Final[dict[str, Row]] = {
             ),
             path="{dialogue} log [>]", gold="metadata:semi/book", omits=_ABSENT_IN_MULTIWOZ, absent="not mentioned",
             said=("text",), after=after_multiwoz,
-            unanswered="{:,} dialogues end with a user turn, which has no state; it is left out",
+            unanswered="{:,} dialogue{s} ending with a user turn, which has no state; left out",
         ),
         # alternatives of gold are joined; of a prediction's, only the first is read, as in the official evaluation
         Row(
@@ -525,7 +528,7 @@ ROWS: Final[dict[str, Row]] = {
             ),
             path="{dialogue} messages [role:usr|sys>]", gold="sys_state_init:nested lists", omits=("",), absent="",
             said=("content",),
-            unanswered="{:,} user messages without an answer of the system, which has the state; left out",
+            unanswered="{:,} user message{s} without an answer of the system, which has the state; left out",
         ),
         Row(
             name="risawoz",

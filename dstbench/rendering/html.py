@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from dstbench.errors import shortened, visible
+from dstbench.errors import number_of, shortened, visible
 from dstbench.readers.states import Side
 from dstbench.rendering.tables import LAYOUTS, layout_of
 from dstbench.rendering.text_tables import UNDEFINED, is_numeric
@@ -127,7 +127,7 @@ def _as_it_is(record: Any) -> list[tuple[str, pl.DataFrame]]:
         if isinstance(value, pl.DataFrame):
             texts = value.head(_FEW_ROWS).select(pl.all().cast(pl.String))
             more = ", the first of them" if value.height > _FEW_ROWS else ""
-            frames.append((f"{name}: {value.height:,} rows{more}", texts))
+            frames.append((f"{name}: {number_of(value.height, 'row')}{more}", texts))
         elif value is not None:
             shown = f"rows of {', '.join(value.collect_schema())}" if isinstance(value, pl.LazyFrame) else str(value)
             values.append((name, shortened(shown, 200)))

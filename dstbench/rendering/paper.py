@@ -116,6 +116,7 @@ def _methods(page: Report) -> Iterator[str]:
         profile=profile,
         title={c.name: c.title for c in PROFILES.values()}.get(profile.removesuffix("+"), "").replace("`", ""),
         metrics=listed(named, len(named)),
+        several=len(named) > 1,
         models=leaderboard.models.height,
         drawn=max(tested["resamples"].drop_nulls(), default=0),
         differences=listed([f"{number:,}" for number in sorted({*tested["m"].drop_nulls()})] or [""]),

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.errors import DstbenchError, UsageError, number_of, warn
+from dstbench.errors import DstbenchError, UsageError, all_of, number_of, warn
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.renaming import with_domains
@@ -250,7 +250,7 @@ def _spine(
         dialogue, turn = extra.row(0)
         if embedded:
             raise DstbenchError(
-                f"{number_of(extra.height, 'turn')} without gold, the first of them",
+                f"{number_of(extra.height, 'turn')} without gold{', the first of them' * (extra.height > 1)}",
                 file=source,
                 dialogue=dialogue,
                 turn=turn,
@@ -268,18 +268,19 @@ def _spine(
         dialogue, turn = absent.select(_KEY).row(0)
         what = (
             f"{number_of(absent.height, 'gold turn')} without a prediction "
-            f"({number_of(coverage['missing_dialogues'], 'whole dialogue')}), the first of them"
+            f"({number_of(coverage['missing_dialogues'], 'whole dialogue')})"
         )
+        which = ", the first of them" * (absent.height > 1)
         if missing == "error":
             hint = (
                 f"{perhaps}--missing wrong counts them as wrong, --missing empty scores them as empty states, "
                 "--missing intersect leaves them out"
             )
-            raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
+            raise DstbenchError(what + which, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
         treated = f"{treatment} (--missing {missing})"
         warn(
-            f"{what} dialogue {dialogue}, turn {turn}; {treated}",
+            f"{what}{which or ','} dialogue {dialogue}, turn {turn}; {treated}",
             file=source,
             kind=f"gold turns without a prediction, {treated}",
             count=absent.height,
@@ -343,10 +344,8 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
     total = pl.concat(turns).unique().height
     if total == common.height:
         return list(runs)
-    warn(
-        f"compared over the {common.height:,} of {total:,} turns that all {len(runs)} runs have (--missing intersect)",
-        when="before",
-    )
+    which = f"turns that {all_of(len(runs), 'run')} have (--missing intersect)"
+    warn(f"compared over the {common.height:,} of {total:,} {which}", when="before")
     return [
         _cut_to(run, common) if of_run.height > common.height else run for run, of_run in zip(runs, turns, strict=True)
     ]

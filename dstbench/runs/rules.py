@@ -102,7 +102,7 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
         if count := int(checked[rule].sum()):
             dialogue, turn, slot, _, _ = table.row(int(checked[rule].arg_max() or 0))
             raise DstbenchError(
-                f"not a long table: {rule}, in {number_of(count, 'row')}, the first of them",
+                f"not a long table: {rule}, in {number_of(count, 'row')}{', the first of them' * (count > 1)}",
                 file=source,
                 dialogue=dialogue,
                 turn=turn,

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
-from dstbench.errors import DstbenchError, number_of, shortened, warn
+from dstbench.errors import DstbenchError, is_or_are, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import NOTHING
 from dstbench.tables import collect
@@ -39,7 +39,7 @@ def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> No
     unknown = slots.filter(~C("slot").is_in(list(KNOWN_SLOTS)))
     count, what = unknown.height, "that MultiWOZ does not have, kept as written"
     if count == slots.height > 0:
-        warn(f"none of the {number_of(count, 'slot')} is MultiWOZ's; their names are kept as written", file=source)
+        warn(f"of {number_of(count, 'slot')}, none is MultiWOZ's; names are kept as written", file=source)
     elif count:
         shown = []
         for name, gold, pred, _ in unknown.sort(-C("gold").cast(pl.Int64) - C("pred"), "slot").head(5).iter_rows():
@@ -71,7 +71,7 @@ def _report_other_slots(source: str, slots: pl.DataFrame, others: pl.DataFrame, 
             if other := _nearest(name, [slot for slot in of_gold if slot not in names_of.values()]):
                 names_of[name] = other
         raise DstbenchError(
-            f"gold has none of the {number_of(len(names), 'predicted slot')}: {both}",
+            f"of {number_of(len(names), 'predicted slot')}, gold has none: {both}",
             file=source,
             hint=[
                 "if they are the same slots, --slot-map slots.json, a file of such pairs (check each):",
@@ -79,8 +79,9 @@ def _report_other_slots(source: str, slots: pl.DataFrame, others: pl.DataFrame, 
             ],
         )
     remedy = "" if spelled_alike else "; if they are the same slots, --slot-map FILE says which"
-    what = "predicted values are of slots that gold never has, and count as wrong"
-    warn(f"{of_others:,} of {total:,} {what}: {both}{remedy}", file=source, kind=what, count=of_others, when="before")
+    what = "of slots that gold never has, counted as wrong"
+    text = f"{of_others:,} of {total:,} predicted values {is_or_are(of_others)} {what}: {both}{remedy}"
+    warn(text, file=source, kind=f"predicted values are {what}", count=of_others, when="before")
 
 
 def _listed(names: Sequence[str]) -> str:

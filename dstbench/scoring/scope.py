@@ -15,7 +15,7 @@ import polars as pl
 
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
 from dstbench.conventions.profiles import OF_FORMATS, profile, suits
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, number_of, warn
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, is_or_are, number_of, warn
 from dstbench.metrics import parse, parse_all, stats_of
 from dstbench.metrics.built_in import SA
 from dstbench.runs.align import named_under
@@ -99,13 +99,13 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
         return
     slots = counts.filter(C("unscored") > 0).select("slot", "unscored")
     choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
-    what = f"are not scored under {convention.name} ({choices})"
+    what, number = f"not scored under {convention.name} ({choices})", int(slots["unscored"].sum())
     warn(
-        f"{slots['unscored'].sum():,} of {counts['predicted'].sum():,} predicted values {what}: "
+        f"{number:,} of {counts['predicted'].sum():,} predicted values {is_or_are(number)} {what}: "
         f"{_first(slots, more='more slots')}",
         run=run.name,
-        kind=f"predicted values {what}",
-        count=slots["unscored"].sum(),
+        kind=f"predicted values are {what}",
+        count=number,
         when="before",
     )
 

@@ -197,8 +197,8 @@ def test_a_part_is_rated() -> None:
     some = pl.concat([ratings.head(40), unknown])
     found, told = warned(some, data)
     assert told == [
-        "careful: 40 of 41 ratings are used: the others are of dialogues that it does not score",
-        "careful: 40 of 60 dialogues are rated; all correlations are over these",
+        "careful: 40 of 41 ratings used: the rest is of dialogues that it does not score",
+        "careful: 40 of 60 dialogues rated; all correlations are over these",
     ]
     misspelt = some.with_columns(pl.col("dialogue").replace({"NOWHERE": "DEM0000007"}))
     assert "does not score (DEM0000007; did you mean DEMO0000007" in warned(misspelt, data)[1][0]
@@ -219,7 +219,7 @@ def test_runs_that_are_rated() -> None:
     assert told == ["eager: none of its dialogues is rated, so it is left out"]
     assert set(found.rated["run"]) == {"careful", "forgetful", "pooled"}
     found, told = warned(ratings, {"eager": RUNS["eager"]})
-    assert told == ["ratings: 120 ratings are of runs that are not here (careful, forgetful), and left out"]
+    assert told == ["ratings: 120 ratings of runs that are not here (careful, forgetful), left out"]
     found, told = warned(ratings.filter(run="eager").drop("run"))
     assert told == ["ratings: the ratings name no run, and are used for every run"]
     assert set(found.rated["run"]) == {*RUNS, "pooled"}
@@ -243,7 +243,7 @@ def test_turns_that_are_counted_otherwise_are_refused(changed: pl.Expr, why: str
     assert told.value.hint == "count the user's turns only, from 0"
     beyond = pl.concat([ratings, ratings.head(1).with_columns(turn=pl.lit(99, ratings.schema["turn"]))])
     _, said = warned(beyond, data)
-    assert f"careful: {ratings.height} of {beyond.height} ratings are used: the others are of turns that it" in said[0]
+    assert f"careful: {ratings.height} of {beyond.height} ratings used: the rest is of turns that it" in said[0]
 
 
 def test_too_few_or_equal_ratings_leave_nothing_defined() -> None:

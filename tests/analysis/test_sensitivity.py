@@ -404,7 +404,7 @@ def warnings_of(states: Any, **options: Any) -> tuple[Any, list[str]]:
 @pytest.mark.again
 def test_what_is_left_out_is_said() -> None:
     found, said = warnings_of([turn("A", 0, NORTH), turn("A", 1, NORTH), turn("B", 0, NORTH)])
-    assert any("1 of 2 changes of gold are in dialogues of one turn" in text for text in said)
+    assert any("1 of 2 changes of gold is in dialogues of one turn" in text for text in said)
     assert any("can have the error wrong (gold has no other value of the slot), over (" in text for text in said)
     assert any("fewer than two dialogues have errors in two turns" in text for text in said)
     assert found.bias.filter(kind="wrong").select("loss", "bias", "low").unique().row(0) == (None, None, None)

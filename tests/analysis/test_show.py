@@ -102,7 +102,7 @@ def test_colours_only_help() -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == plain.split()
 
 
-@pytest.mark.filterwarnings("ignore:.*are not scored under:dstbench.DstbenchWarning")
+@pytest.mark.filterwarnings("ignore:.*not scored under:dstbench.DstbenchWarning")
 def test_turns_without_prediction_or_score() -> None:
     gold = [{key: state[key] for key in ("dialogue_id", "turn", "gold")} for state in EXAMPLE]
     predicted = [{key: state[key] for key in ("dialogue_id", "turn", "pred")} for state in EXAMPLE[:1]]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*not tried.*trippy:dstbench.err
 
 @pytest.mark.again
 @pytest.mark.filterwarnings(
-    "ignore:.*(alternatives|fail on spelling|are not in dstc10|are not scored under):dstbench.errors.DstbenchWarning"
+    "ignore:.*(alternatives|fail on spelling|are not in dstc10|not scored under):dstbench.errors.DstbenchWarning"
 )
 @given(corpora(LARGE))
 @settings(max_examples=3)  # each of them under every profile, twice

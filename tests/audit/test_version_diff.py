@@ -213,7 +213,7 @@ def test_splits_are_compared_beside_the_whole(here: Path) -> None:
 def test_dialogues_of_other_lengths_are_told() -> None:
     old, new = turns({"hotel-area": "north"}, {"hotel-area": "north"}), turns({"hotel-area": "north"})
     with pytest.warns(
-        dstbench.DstbenchWarning, match=r"1 dialogues have more turns .* \(first: D, 2 in old, 1 in new\)"
+        dstbench.DstbenchWarning, match=r"1 dialogue with more turns .* \(first: D, 2 in old, 1 in new\)"
     ):
         found = audit.diff(old, new, names=("old", "new"))
     assert found.versions.select("before", "after", "turns", "turns_before").row(0) == ("old", "new", 1, 1)

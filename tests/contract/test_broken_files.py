@@ -70,7 +70,7 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
          json.dumps({"dataset_name": "x", "class_types": ["none"], "slots": [], "label_maps": {}})),
         ("packed ( & hint: unpack it first", gzip.compress(gzip.compress(b'{}'))),
         ("no known format: a JSON object with the keys version, a", json.dumps({"version": 2, "a": "b"})),
-        ("no known format: JSON Lines whose objects have the keys a", '{"a": 1}\n{"a": 2}\n'),
+        ("no known format: JSON Lines whose objects have the key a", '{"a": 1}\n{"a": 2}\n'),
         ("expected an object & dialogue MUL1.json, turn 1", _gtpr(pr=["hotel-area-north"])),
         ("expected an object & found [1, 2] & dialogue B", json.dumps({"A": {"0": {"gt": {}, "pr": {}}}, "B": [1, 2]})),
         ("expected a string, found 4 & dialogue MUL1.json, turn 0, slot hotel-stars",
@@ -255,7 +255,7 @@ def _good(wrong: int) -> str:
 NOTED: Final[list[tuple[str, str]]] = [
     ("nothing", formats.parlai().replace("eval_labels", "labels")),  # as where it was trained
     ("its gold may have been altered", formats.icdst()),
-    ("2 pieces of text that are not a slot and its value, left out",
+    ("2 pieces of text other than a slot and its value, left out",
      formats.simpletod().replace('"hotel name not mentioned"', '"<|endoftext|>", "hotel"')),
     ("was this run given the gold states?", _good(1)),  # .99
     ("nothing", _good(2)),  # .98
@@ -263,7 +263,7 @@ NOTED: Final[list[tuple[str, str]]] = [
     ("3 turns & sample of 3,000 validation", _few(formats.parlai())),
     ("1 turn & has the run finished?", json.dumps({"mul1": [{"bspn": "", "bspn_gen": "", "bspn_dict_gen": {}},
                                                            {"bspn": "", "bspn_gen": ""}]})),  # 1
-    ("1 pred states list a slot twice & slot hotel-area",
+    ("1 slot listed twice in a predicted state & slot hotel-area",
      json.dumps({"D_0": [["hotel-area-east", "hotel-area-west"], ["hotel-area-west"]]})),  # 1, as the last is kept
     ("2 predicted values had marks of tokens", formats.trippy()),
     # Records, of which all are right.

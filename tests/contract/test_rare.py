@@ -641,6 +641,57 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "two without a place": {"states": pl.concat([pl.DataFrame(EDIT | {"dialogue": [f"X{n}"]}) for n in (9, 8)])},
         "without any dialogue": {"without": ["D1", "D2"]}, "without no such dialogue": {"without": ["D9"]},
         "what is said": {"said": {"dialogue": ["D1"], "turn": [0], "speaker": ["user"], "text": ["hi"]}}})},
+    # --- One of what is mostly several, and two of what is mostly more
+    "one record without a turn": score({"dialogue_id": "D1", "gold": NORTH, "pred": NORTH}),
+    **{f"one turn: {name}": on(f"score p.jsonl -m jga {options}", p_jsonl=turns(text)) for name, text, options in (
+        ("one slot of another dataset", "D1 0 x-y=1 > x-y=1", ""),
+        ("one predicted slot, which gold lacks", "D1 0 hotel-area=a > x-y=1", ""),
+        ("one of two values of a slot that gold lacks", "D1 0 hotel-area=a > hotel-area=a;x-y=1", ""),
+        ("one value that is not scored", "D1 0 hotel-area=a > hotel-area=a, D1 1 > ", "--turns last"),
+        ("one predicted twice", "D1 0 hotel-area=a > hotel-area=b", "--gold gold.jsonl --missing wrong"),
+        ("all but one predicted", "D1 0 > , D1 1 > ", "--gold gold.jsonl --missing wrong"),
+        ("all but one predicted, an error", "D1 0 > , D1 1 > ", "--gold gold.jsonl"))},
+    "one slot twice in a state": score(turn([["hotel-area", "north"], ["hotel-area", "south"]])),
+    "one text like a state": score(turn({"hotel-area": '{"x": "y"}'})),
+    **{f"numbers in files: {name}": on("convert a.jsonl b.jsonl -o x.parquet", **{f"{file}_jsonl": "\n".join(
+        json.dumps(turn({"hotel-stars": 4, "hotel-area": ["a"]}, NORTH, n, file)) for n in range(count))
+        for file, count in counts.items()}) for name, counts in each({
+        "one in each": {"a": 1, "b": 1}, "one, then two": {"a": 1, "b": 2}, "two, then one": {"a": 2, "b": 1}})},
+    "SAVN's dump with one value": whole({"slots": ["hotel-area", "hotel-name"], "predictions": {
+        "D1": {"0": ["north"]}}}, "--gold one.jsonl"),
+    "one prediction without an id": whole([{"hotel": {"semi": {"area": ["north"]}, "book": {}}}], "--gold one.jsonl"),
+    "one value with marks of tokens": whole([{"guid": ["test", "D1", "0"],
+        "slot_prediction_hotel-area": "\u00a7\u00a7 north", "slot_groundtruth_hotel-area": "north"}]),
+    "one of MultiWOZ's turns without metadata": on("score p.jsonl -m jga --gold data.json",
+        p_jsonl=turns("MUL0001 0 > "), data_json=json.dumps({"MUL0001.json": {"log": [{"metadata": {}}] * 2}})),
+    "one dialogue in both runs": on("correlate a.jsonl b.jsonl -m jga,f1 --between-runs",
+        a_jsonl=turns("D1 0 > , D2 0 > "), b_jsonl=turns("D2 0 > , D3 0 > ")),
+    **{f"{runs} under {profiles}": on(f"sweep {runs} --profiles {profiles} -m jga") for runs, profiles in (
+        ("two.jsonl", "verbatim"), ("two.jsonl", "verbatim,trade"), ("two.jsonl rival.jsonl", "verbatim"),
+        ("two.jsonl rival.jsonl", "verbatim,trade"))},
+    "two runs with turns in both": on("compare two.jsonl p.jsonl -m jga --gold gold.jsonl --missing intersect",
+        p_jsonl=turns("D1 0 > hotel-area=north")),
+    "checks of two runs": on("check two.jsonl rival.jsonl"),
+    "one of two changes of gold without a position": on(
+        "sensitivity p.jsonl -m jga", p_jsonl=turns("D1 0 hotel-area=a > , D2 0 > , D2 1 hotel-area=a > ")),
+    **{f"ratings: {name}": on("correlate p.jsonl -m jga,f1 --ratings r.csv", r_csv=text, p_jsonl=turns(
+        "D1 0 hotel-area=a > , D2 0 hotel-area=a > hotel-area=a, D3 0 > ")) for name, text in {
+        "one after the last turn": "dialogue,turn,rating\nD1,2,1\nD2,0,2\nD3,0,2",
+        "one of another dialogue": "dialogue,rating\nD1,1\nD2,2\nD3,3\nD4,2",
+        "one of another run": "run,dialogue,rating\np,D1,1\np,D2,2\np,D3,3\nq,D1,1"}.items()},
+    "training, two other states": evaluated(("add_batch", ["D", "D"], [0, 1], [NORTH, NORTH]),
+        ("add_batch", ["D", "D"], [0, 1], [{}, {}])),
+    "training, a batch of one dialogue": evaluated(("add_batch", ["D"], [0, 1], [NORTH])),
+    "one dialogue with more turns": on("audit diff a.jsonl b.jsonl",
+        a_jsonl=said(("D1", 0, "u", NORTH)), b_jsonl=said(("D1", 0, "u", NORTH), ("D1", 1, "v", {}))),
+    "replace, one donor that is not new": on("audit replace said.jsonl -o r.jsonl --train train.jsonl --donors d.json",
+        d_json='{"hotel-name": ["red inn"]}'),
+    "a long table with one wrong row": scored(pl.concat([LONG, LONG[:1].with_columns(slot=pl.lit(None, pl.String))])),
+    "no known format, an object of one key": whole([{"bar": 1}], ""),
+    "three runs, two of them the first": on("compare two.jsonl b.jsonl rival.jsonl -m jga --resamples 20",
+        b_jsonl=RIVAL),
+    "one choice that can be tried": on("reconcile 100 p.jsonl --most 1",
+        p_jsonl=turns("D1 0 hotel-area=a > hotel-area=b|a")),
     # --- Statistics of plain numbers
     **{f"p adjusted by {adjust.__name__}": asked(adjust, [0.01, 0.04, 0.03]) for adjust in (
         stats.bonferroni, stats.hochberg, stats.benjamini_hochberg, stats.benjamini_yekutieli)},
@@ -662,6 +713,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "a paper, a profile": paper("keen.jsonl steady.jsonl -m jga --profile trade"),
     **{f"a paper, p adjusted by {how}": paper(f"keen.jsonl steady.jsonl hasty.jsonl -m jga,fga --adjust {how}")
        for how in ("holm", "hochberg", "bonferroni", "bh", "by", "max-t", "none")},
+    "a paper of two runs and one metric": paper("keen.jsonl steady.jsonl -m jga"),
     **{f"a paper, turns missing: {how}": paper(f"p.jsonl --gold two.jsonl -m jga,f1 --missing {how}", p_jsonl=turns(
         "D1 0 > hotel-area=north, D2 0 > train-day=monday")) for how in ("wrong", "empty", "intersect")},
     **{f"a format of rows, {name}": on("alone score m.json -m jga --rows rows.toml", m_json=ROWS_FILE,

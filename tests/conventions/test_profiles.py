@@ -130,7 +130,7 @@ CASES: dict[str, tuple[State, State, list[tuple[str, str, dict[str, Any], float 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.filterwarnings(
     "ignore:.*(alternatives|categorical slots|fail on spelling|more than the T|which frames there are|"
-    "are not scored under|gold never has)"
+    "not scored under|gold never has)"
     ":dstbench.errors.DstbenchWarning"
 )
 def test_where_conventions_disagree(case: str) -> None:

@@ -67,7 +67,8 @@ def test_rows_of_slots_may_be_json_as_well(here: Path) -> None:
     notes = notes_of("p.json")
     assert notes == [
         "keys used: dialogue_id, turn_id as turn, slot, gold, pred",
-        "1 number taken as text; 1 list of several values taken as alternatives",
+        "1 number taken as text",
+        "1 list of several values taken as alternatives",
     ]
     with pytest.warns(dstbench.DstbenchWarning):
         assert table_of("p.json").select("slot", "gold", "pred").rows() == [

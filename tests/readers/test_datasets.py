@@ -43,8 +43,8 @@ def test_multiwoz_turns_without_a_state_are_counted(here: Path) -> None:
     Path("data.json").write_text(json.dumps({"MUL1.json": cut, "MUL2.json": bare}))
     states = dstbench.read("data.json")
     assert states.notes == (
-        "data.json: 1 dialogues end with a user turn, which has no state; it is left out",
-        "data.json: 1 system turns without metadata: the state is read as empty",
+        "data.json: 1 dialogue ending with a user turn, which has no state; left out",
+        "data.json: 1 system turn without metadata: the state is read as empty",
     )
     assert cells(states.gold)["MUL2", 1] == {}
     with pytest.warns(dstbench.DstbenchWarning) as caught:
@@ -204,7 +204,7 @@ def test_subfolders_are_splits(here: Path) -> None:
         row = dstbench.score("sgd/test", gold="sgd", metrics="jga")
     assert row.select("value", "dialogues").row(0) == (1, 2)
     assert any("scored on the split test, the only one of sgd" in str(warning.message) for warning in caught)
-    with pytest.warns(dstbench.DstbenchWarning, match="none of the 1 slot"):
+    with pytest.warns(dstbench.DstbenchWarning, match="of 1 slot, none"):
         row = dstbench.score("sgd", gold="sgd", metrics="jga", split="dev")
     assert row["dialogues"].item() == 2
     with pytest.raises(dstbench.DstbenchError, match="in the splits dev, test, train of sgd"):

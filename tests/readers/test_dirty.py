@@ -146,7 +146,7 @@ def test_turns_of_one_speaker_may_lack_states(here: Path) -> None:
 def test_lists_of_bookings_are_no_slots() -> None:
     records = [{**turn, "pred": {**turn["pred"], "taxi-booked": [{"phone": "1"}]}} for turn in EXAMPLE]
     assert table_of(EXAMPLE).equals(table_of(records))
-    assert notes_of(records) == ["2 entries of what was booked left out"]
+    assert notes_of(records) == ["2 items of what was booked left out"]
 
 
 def test_a_predicted_state_that_is_null_is_empty(here: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_predicted_state_that_is_null_is_empty(here: Path) -> None:
     ]
     Path("p.json").write_text(json.dumps(turns))
     assert dstbench.read("p.json").format == "icdst"
-    assert any("1 state that is null taken as empty" in note for note in notes_of("p.json"))
+    assert any("1 null state taken as empty" in note for note in notes_of("p.json"))
 
 
 @quiet

@@ -34,7 +34,7 @@ def test_keys_that_the_user_gives_are_not_told() -> None:
 def test_turns_without_numbers_are_counted_and_this_is_said() -> None:
     records = [{"dialogue_id": d, "gold": NORTH, "pred": {}} for d in ("MUL1", "MUL2", "MUL1")]
     assert table_of(records).select("dialogue", "turn").rows() == [("MUL1", 0), ("MUL1", 1), ("MUL2", 0)]
-    assert notes_of(records) == ["no turn numbers: the 3 records of 2 dialogues are counted in their order"]
+    assert notes_of(records) == ["no turn numbers: 3 records of 2 dialogues, counted in their order"]
 
 
 @quiet

@@ -28,13 +28,13 @@ def _read(cell: Any) -> dict[str, str]:
         (4.5, "4.5", "1 number taken as text"),
         (-0.0, "0", "1 number taken as text"),
         (True, "true", "1 boolean taken as true and false"),
-        (None, None, "1 value that is null or [] taken as not in the state"),
-        (float("nan"), None, "1 value that is null or [] taken as not in the state"),
-        ([], None, "1 value that is null or [] taken as not in the state"),
+        (None, None, "1 value null or [] taken as not in the state"),
+        (float("nan"), None, "1 value null or [] taken as not in the state"),
+        ([], None, "1 value null or [] taken as not in the state"),
         (["north"], "north", "1 list of one value taken as the value"),
         (["a", "b"], "a|b", "1 list of several values taken as alternatives"),
         (["a", 3], "a|3", "1 number taken as text; 1 list of several values taken as alternatives"),
-        ([None, None], None, "2 values that are null or [] taken as not in the state"),
+        ([None, None], None, "2 values null or [] taken as not in the state"),
         (np.int64(4), "4", "1 number taken as text"),
         (np.float32(4), "4", "1 number taken as text"),
         (np.array(["a", "b"]), "a|b", "1 list of several values taken as alternatives"),
@@ -44,14 +44,14 @@ def _read(cell: Any) -> dict[str, str]:
 def test_a_value_is_text(value: Any, text: str | None, note: str | None, place: Any) -> None:
     cells = StateCells()
     assert dict(cells.read(place(value))) == ({} if text is None else {"hotel-x": text})
-    assert cells.note() == note
+    assert "; ".join(cells.notes()) == (note or "")
 
 
 @pytest.mark.parametrize("cell", [None, float("nan"), "", " null ", "None", "nan", {}, [], "{}", "[]"])
 def test_a_cell_without_slots_is_an_empty_state(cell: Any) -> None:
     cells = StateCells()
     assert not cells.read(cell)
-    assert (cells.note() is None) == (not (cell is None or isinstance(cell, float)))
+    assert (not cells.notes()) == (not (cell is None or isinstance(cell, float)))
 
 
 NO_STATES: list[tuple[Any, str, str | None]] = [

@@ -55,10 +55,12 @@ def test_values_that_are_no_strings_do_not_refuse_a_file_of_responses(here: Path
     ]
     Path("p.json").write_text(json.dumps({"mul1": turns}))
     gold = [{"dialogue_id": "MUL1", "turn": turn, "gold": {"hotel-area": "north"}} for turn in (0, 1)]
-    assert notes_of("p.json", gold=gold)[0] == (
-        "1 number taken as text; 1 boolean taken as true and false; "
-        "1 value that is null or [] taken as not in the state; 1 list of several values taken as alternatives"
-    )
+    assert notes_of("p.json", gold=gold)[:4] == [
+        "1 number taken as text",
+        "1 boolean taken as true and false",
+        "1 value null or [] taken as not in the state",
+        "1 list of several values taken as alternatives",
+    ]
     with pytest.warns(dstbench.DstbenchWarning):
         assert table_of("p.json", gold=gold).filter(turn=0)["pred"].to_list() == ["north|east", "4"]
     turns[1]["state"]["hotel"]["name"] = {"x": "y"}  # type: ignore[index]

@@ -28,10 +28,10 @@ def shards(here: Path) -> str:
 def test_a_folders_notes_are_told_once(shards: str) -> None:
     code, _, err = run("score", shards, "--gold", shards, "-m", "jga")
     assert code == 0
-    assert [line for line in err.splitlines() if "slot twice" in line] == [
-        f"note: data: 4 {side} states list a slot twice with different values; the last is kept "
+    assert [line for line in err.splitlines() if "listed twice" in line] == [
+        f"note: data: 4 slots listed twice in a {side} state, with different values; the last is kept "
         "(first: dialogue 0_0, turn 0, slot hotel-area) (in 4 of 4 files)"
-        for side in ("gold", "pred")
+        for side in ("gold", "predicted")
     ]
     with pytest.warns(DstbenchWarning) as caught:
         dstbench.open_runs(shards, gold=shards)
@@ -39,7 +39,7 @@ def test_a_folders_notes_are_told_once(shards: str) -> None:
     assert len(told) == len(set(told)) + 2  # gold and predictions are of one folder here
     code, _, err = run("convert", shards, "--gold", shards, "-o", "long.parquet")
     assert code == 0
-    assert sum("slot twice" in line for line in err.splitlines()) == 2
+    assert sum("listed twice" in line for line in err.splitlines()) == 2
 
 
 def test_states_that_are_probably_mistakes_are_noted(here: Path) -> None:
@@ -48,4 +48,6 @@ def test_states_that_are_probably_mistakes_are_noted(here: Path) -> None:
     Path("gold.json").write_text(json.dumps(turns))
     notes = dstbench.read("gold.json").notes
     assert "gold.json: more than half of the gold states of 1 of 1 dialogues are empty, such as those of A" in notes
-    assert any(note.startswith("gold.json: 1 gold slots and values look like states or lists") for note in notes)
+    assert any(
+        note.startswith("gold.json: 1 gold text (slot or value) like a state or list, such as") for note in notes
+    )

@@ -61,7 +61,7 @@ def test_an_informed_none_keeps_what_was_there(here: Path) -> None:
     slots = ["none", "§§none", "north", "§§none", "§§none", "none", "south"]
     turns = [_turn(n, **{"hotel-area": (value, "north")}) for n, value in enumerate(slots)]
     again = [_turn(n, "MUL2", **{"hotel-area": ("§§none", "north")}) for n in range(2)]
-    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 5 predicted values are §§none"):
+    with pytest.warns(dstbench.DstbenchWarning, match=r"p\.json: 5 predicted values written §§none"):
         found = _pred([*turns, *again])
     wanted = [None, None, "north", "north", "north", None, "south", None, None]
     assert [row[-1] for row in found] == wanted

@@ -51,7 +51,7 @@ def map_in(message: str) -> dict[str, str]:
 )
 def test_a_perfect_tracker_with_names_of_its_own_is_refused_with_the_map_that_mends_it(state: Any, spell: Any) -> None:
     gold, pred = turns(state, {spell(slot): value for slot, value in state.items()})
-    with pytest.raises(dstbench.DstbenchError, match="gold has none of the") as caught:
+    with pytest.raises(dstbench.DstbenchError, match=r"predicted slots?, gold has none") as caught:
         jga(pred, gold)
     assert spell(min(state)) in str(caught.value)
     assert min(state) in str(caught.value)
@@ -88,7 +88,7 @@ def test_multiwozs_own_slots_are_noted_from_a_fifth_on_and_refused_from_25_on() 
     with pytest.warns(dstbench.DstbenchWarning, match="24 of 24 predicted values are of slots that gold never has"):
         assert jga(pred, gold) == 0
     gold, pred = turns({"hotel-area": "north"}, {"hotel-stars": "4"}, 25)
-    with pytest.raises(dstbench.DstbenchError, match="gold has none of the 1 predicted slot: hotel-stars in the pred"):
+    with pytest.raises(dstbench.DstbenchError, match="of 1 predicted slot, gold has none: hotel-stars in the pred"):
         jga(pred, gold)
 
 
