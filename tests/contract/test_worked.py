@@ -257,9 +257,9 @@ def scores_of(*words: str) -> list[dict[str, Any]]:
 
 
 def test_splits_are_known_by_all_their_usual_names() -> None:
-    for folder, names in {"one": ("train", "dev", "test"), "other": ("train", "validate", "test")}.items():
+    for folder in ("dev", "val", "valid", "validate", "validation"):
         Path(folder).mkdir()
-        for number, name in enumerate(names):
+        for number, name in enumerate(("train", folder, "test")):
             belief = [{"slots": [["food", f"thai{number}"]], "act": "inform"}]
             dialogue = {"dialogue_idx": number, "dialogue": [{"turn_idx": 0, "belief_state": belief}]}
             Path(folder, f"woz_{name}_en.json").write_text(json.dumps([dialogue]))
@@ -322,6 +322,8 @@ def test_a_report_counts_errors_under_its_convention() -> None:
         report = json.loads(run("report", "any.jsonl", "-m", "jga", "-o", "-", "--format", "json", *words).out)
         alone = json.loads(run("diagnose", "any.jsonl", "--format", "json", *words).out)
         assert report["diagnosis"]["runs"][0]["failing"] == alone["runs"][0]["failing"] == (0 if words else 3)
+        scored = [row["value"] for row in report["by_slot"] if row["metric"] == "jga"]
+        assert scored == [1 if words else 0]
 
 
 def test_the_first_finding_on_one_run_counts_failures_up_to_the_middle() -> None:
@@ -360,6 +362,16 @@ def test_a_profile_says_what_becomes_of_missing_turns_unless_one_says_otherwise(
 
 
 @pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")
+def test_a_check_counts_missing_turns_as_wrong_and_says_so() -> None:
+    write_turns("asked.jsonl", *((name, n, "area=x", None) for name in "AB" for n in (0, 1)))
+    Path("lacking.jsonl").write_text(json.dumps({"dialogue_id": "A", "turn": 0, "pred": state("area=x")}))
+    said = run("check", "lacking.jsonl", "--gold", "asked.jsonl", "--format", "json")
+    assert said.code == 0, said.err
+    (row,) = (row for row in json.loads(said.out)["checks"] if row["check"] == "coverage")
+    assert row["status"] == "warn"
+    assert "3 missing turns" in row["found"]
+
+
 def test_the_training_set_is_found_by_the_end_of_its_name() -> None:
     rows = [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": "north"}}]
     assert dstbench.audit.bias({"2.1/train": rows, "2.1/test": rows}, counting="final").overlap.height == 1
