@@ -390,3 +390,37 @@ def test_precision_and_recall_of_labels_are_told_apart() -> None:
     write_turns("labels.jsonl", ("A", 0, "area=x stars=1 name=a", "area=x stars=1 day=b leaveat=c"))
     rows = scores_of("labels.jsonl", "-m", "gca-lp,gca-lr")
     assert {row["metric"]: round(row["value"], 4) for row in rows} == {"gca-lp": 0.5, "gca-lr": 0.6667}
+
+
+def test_an_answer_that_is_cut_shows_its_first_rows() -> None:
+    write_turns("many.jsonl", *((f"D{n:03}", 0, "area=x", "") for n in range(60)))
+    shown = run("query", "SELECT dialogue FROM long ORDER BY dialogue", "many.jsonl").out
+    assert "D000" in shown
+    assert "D059" not in shown
+
+
+def test_booking_slots_of_raw_multiwoz_have_book_in_their_names() -> None:
+    parts = {"semi": {"food": "thai"}, "book": {"booked": [], "time": "17:00", "people": "2"}}
+    log = [{"metadata": {}, "text": "hi"}, {"metadata": {"restaurant": parts}, "text": "ok"}]
+    Path("data.json").write_text(json.dumps({"MUL0001.json": {"log": log}}))
+    states = dstbench.read("data.json")
+    assert states.gold is not None
+    assert {*states.gold.cells["slot"]} == {"restaurant-food", "restaurant-book time", "restaurant-book people"}
+    assert not any(name for name, with_book in states.gold.with_book.items() if with_book is False)
+
+
+def test_curves_have_every_turn_that_a_hundredth_of_the_dialogues_have() -> None:
+    write_turns("uneven.jsonl", *(("D0", n, "area=x", "") for n in range(3)),
+                *((f"D{d}", 0, "area=x", "area=x") for d in range(1, 30)))  # fmt: skip
+    assert run("score", "uneven.jsonl", "-m", "jga", "--by", "turn", "--charts", "curves").code == 0
+    (chart,) = Path("curves").glob("*.json")
+    assert {row["turn"] for row in _rows_in(json.loads(chart.read_text())) if "turn" in row} == {0, 1, 2}
+
+
+def _rows_in(document: Any) -> Iterator[dict[str, Any]]:
+    """The objects of a chart's data, wherever they are."""
+    below = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    if isinstance(document, dict):
+        yield document
+    for inner in below:
+        yield from _rows_in(inner)
