@@ -157,7 +157,9 @@ def _sniff(source: Source) -> bool:
         rows.extend(islice(_walked(source, documents, path), _SAMPLE))
     rows = [row for row in rows if isinstance(row.content, Mapping) and len(row.content) > 1 - bool(path)]
     try:
-        return bool(rows) and bool(guessed(source, rows))
+        # One object without ids is no record, but may be of both sides.
+        is_sequence = len(rows) > 1 and all(step.kind == "list" for step in path)
+        return bool(rows) and (not guessed(source, rows).have_no_ids or is_sequence)
     except KeysError as error:  # likewise
         is_list = path == LIST or source.kind == "jsonl" or error.compete
         return is_list and any(says_its_side(str(key)) for row in rows for key in row.content)

@@ -168,7 +168,9 @@ def scored(states: States, metrics: str, convention: dstbench.Convention) -> tup
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         values = dstbench.score(states, metrics=metrics, profile=convention)["value"].to_list()
-    notes = [re.search(r"([\d,]+) of [\d,]+ predicted values are not scored", str(each.message)) for each in caught]
+    notes = [
+        re.search(r"([\d,]+) of [\d,]+ predicted values (?:is|are) not scored", str(each.message)) for each in caught
+    ]
     numbers = [int(note[1].replace(",", "")) for note in notes if note]
     assert len(numbers) <= 1
     return dict(zip(metrics.split(","), values, strict=True)), sum(numbers)

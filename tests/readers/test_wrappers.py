@@ -24,7 +24,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "outputs in outputs": lambda document: {"output": {"dialogs": document}},
 }
 #: Lines of JSON have no wrapper, except those of records; and records are not sought any deeper.
-REFUSED = {"parlai", "checkdst", "records (wrapped)"}
+REFUSED = {"parlai", "records (wrapped)"}
 
 
 def _content(states: States) -> Any:

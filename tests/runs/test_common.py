@@ -60,7 +60,8 @@ def test_a_comparison_over_common_turns_is_one_without_the_others(
     assert (
         said
         == [
-            f"compared over the {len(common):,} of {every:,} turns that all {len(runs)} runs have (`missing` intersect)"
+            f"compared over the {len(common):,} of {every:,} turns that "
+            f"{'both' if len(runs) == 2 else f'all {len(runs)}'} runs have (`missing` intersect)"
         ]
         * differ
     )
