@@ -368,7 +368,7 @@ _add(
     read=Row(changes="pred"),
     context=Row("mute.jsonl", both="--read", other="--context gold.jsonl", changes="user"),
 )
-LATER |= {("reconcile", "--name"), ("demo", "--dialogues")}  # which take more than a second
+LATER |= {("reconcile", "--name"), ("demo", "--dialogues"), ("diff", "--read")}  # which take more than a second
 for _option in ("wrong-costs", "unit", "domain-turns", "seen"):  # `diff` counts values and turns
     del ROWS["diff", f"--{_option}"]
 _add(
