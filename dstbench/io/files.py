@@ -198,8 +198,8 @@ class File:
             yield
         except FileNotFoundError:
             if address := url(self.name):
-                self.name = re.sub("(?<!file):/(?!/)", "://", self.name, count=1)  # a path has one slash for two
-                raise self.error(*address) from None
+                name = re.sub("(?<!file):/(?!/)", "://", self.name, count=1)  # a path has one slash for two
+                raise DstbenchError(address.what, file=name, hint=address.hint) from None
             near = sorted(path.name for path in self.path.parent.glob(f"*{self.path.suffix}"))[:5]
             raise self.error("no such file", f"in that folder: {', '.join(near)}" if near else None) from None
         except IsADirectoryError:

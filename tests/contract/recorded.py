@@ -33,7 +33,7 @@ def check(file: str, name: str, text: str) -> None:
     """Compare a text with the one that was recorded under a name in one of the files."""
     text = "\n".join(line.rstrip() for line in _VERSION.sub("V", text).strip("\n").split("\n")) + "\n"
     sections = _sections(file)
-    if os.environ.get("RECORD"):
+    if os.environ.get("RECORD") and not os.environ.get("CI"):  # where nothing is recorded, so that nothing passes
         sections[name] = text
         _FOLDER.mkdir(exist_ok=True)
         whole = "".join(f"=== {key} ===\n{sections[key]}" for key in sorted(sections))

@@ -424,3 +424,14 @@ def _rows_in(document: Any) -> Iterator[dict[str, Any]]:
         yield document
     for inner in below:
         yield from _rows_in(inner)
+
+
+def test_own_gold_that_is_not_used_is_noted_whatever_the_run_is_called() -> None:
+    north, south = (
+        [{"dialogue_id": "D", "turn": 0, "gold": {"hotel-area": area}, "pred": {"hotel-area": "north"}}]
+        for area in ("north", "south")
+    )
+    for name in ("gold", "run"):
+        with pytest.warns(dstbench.DstbenchWarning, match="own gold is not used, but that of gold"):
+            rows = dstbench.score({name: north}, gold=south, metrics="jga")
+        assert rows["value"].to_list() == [0]
