@@ -597,14 +597,14 @@ SITUATIONS: Final[dict[str, Situation]] = {
         f"{run}_jsonl": turns(", ".join(
             f"D{dialogue} {at} hotel-area=a > hotel-area={'a' if is_right else 'b'}"
             for dialogue, of_turns in enumerate(rights) for at, is_right in enumerate(of_turns)))
-        for run, rights in {"a": ((1, 1, 1, 1, 1), (1, 1, 1, 1, 0, 0)), "b": ((0, 0, 0, 0, 0), (0, 0, 0, 0, 1, 1))}.items()}),
+        for run, rights in (("a", ([1] * 5, [1, 1, 1, 1, 0, 0])), ("b", ([0] * 5, [0, 0, 0, 0, 1, 1])))}),
     "nothing changed": on("diff two.jsonl b.jsonl --resamples 20", b_jsonl=TWO),
     "check states that forget": on("check p.jsonl --strict",
         p_jsonl=turns("D1 0 hotel-area=north > , D1 1 hotel-area=north > hotel-area=north, D1 2 hotel-area=north > ")),
     **{f"query {sql}": on(f'query "{sql}" two.jsonl') for sql in (
         "", "DROP TABLE long", "delete from long", "SELECT * FROM read_csv('x.csv')", "SHOW TABLES",
         "SELECT count(*) AS n FROM long", "SELECT slot FROM long WHERE slot = 'x'")},
-    "a query of turns under a convention": on("query 'SELECT n_correct, n_new_gold FROM turns' p.jsonl --profile star",
+    "a query of turns under a convention": on("query 'SELECT n_correct, n_gold FROM turns' p.jsonl --profile star",
         p_jsonl=turns("D1 0 hotel-area=centre;hotel-name=a b > hotel-area=center;hotel-name=a c")),
     "names in other letters under a profile with partial credit": on("score p.jsonl --profile sgd -m jga,soft-aga",
         p_jsonl=turns("D1 0 hotel-name=Fat Duck > hotel-name=fat duck")),
@@ -612,7 +612,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
         t_csv="a,b\n1,2\n") for name in ("long", "3x")},
     # --- Signatures
     **{f"a signature with {new}": on(f"signature '{SIGNATURE.replace(old, new)}'") for old, new in (
-        ("|v:", "|turns:last|v:"), ("missing:error", "missing:wrong+empty"), ("missing:error", "missing:wrng"), ("verbatim.1", "verbatim.9"),
+        ("|v:", "|turns:last|v:"),
+        ("missing:error", "missing:wrong+empty"), ("missing:error", "missing:wrng"), ("verbatim.1", "verbatim.9"),
         ("verbatim.1", "mine#44136fa3|dontcare:drop"), ("verbatim.1", "mine#44136fa3+|dontcare:drop"),
         ("verbatim.1", "verbatimm.1"), ("verbatim.1", "mylab.1@mypackage-1.0"), ("jga|", "mine@mypackage-1.0|"),
         ("jga|", "jgaa|"), ("jga|", "fga(lam=-1)|"), ("|missing", "|dontcare:dropp|missing"),
