@@ -641,16 +641,23 @@ def _suspects(result: Reconciliation) -> list[str]:
 
 # Traits of mistakes, and measures of metrics, in words.
 _SWAYED: Final = {"turns": "by length", "to_mean": "by when mistakes happen", "nu_paper": "by their spread"}
-_IN: Final = {"soft_accuracy": "this order", "swap_rate": "reliability"}
+_IN: Final = {"soft_accuracy": "the order along {along}", "swap_rate": "swap rate", "power": "pairs told apart"}
+# What a metric does not see, by definition.
+_UNSEEN: Final = {
+    **dict.fromkeys(("jga", "fga", "tla"), "more errors in a wrong turn"),
+    "sa": "which slots are absent: they count as right",
+    "aga": "slots predicted beyond gold",
+}
 
 
 def which_metric(compared: MetricComparison) -> list[str]:
     """Which metric to report, what others are better for, and what cannot be told; empty without tests of metrics."""
-    tests = compared.contests.filter(pl.col("measure") != "power").drop_nulls("p")
-    if tests.is_empty() or not compared.power["power"].count():
+    tests = compared.contests.drop_nulls("p")
+    judged = tests.filter(pl.col("measure") != "power")
+    if judged.is_empty() or not compared.power["power"].count():
         return []
     loses = pl.when((pl.col("difference") > 0) == (pl.col("measure") == "swap_rate")).then("first").otherwise("second")
-    beaten = tests.filter(_IS_SIGNIFICANT).select(loses).to_series().to_list()
+    beaten = judged.filter(_IS_SIGNIFICANT).select(loses).to_series().to_list()
     values = compared.reliability.select("metric", value=-pl.col("swap_rate"))
     if compared.validity.height:
         values = compared.validity.filter(measure="soft_accuracy").select("metric", "value")
@@ -659,28 +666,35 @@ def which_metric(compared: MetricComparison) -> list[str]:
     if not unbeaten:
         return []
     best, *others = unbeaten
+    worse = [metric for metric in metrics if metric in beaten]
     swap_rate = compared.reliability.filter(metric=best)["swap_rate"][0]
-    lines = [f"report {best}: random halves of the dialogues order {_whole(swap_rate)} of pairs otherwise"]
+    along, condition = "", "no order being known, "
+    lines = [f"{best} orders random halves of the dialogues most alike: {_shown(100 * swap_rate)} of pairs differ"]
     if compared.validity.height:
         tau = compared.validity.filter(metric=best, measure="tau").row(0, named=True)
-        ends = "" if tau["low"] is None else f" ({tau['low']:.2f} to {tau['high']:.2f})"
-        text = f"tau {tau['value']:.2f}{ends}"
-        lines = [f"report {best}: it orders runs along {tau['along']} best, {text}"]
+        along, condition, text = tau["along"], "", f"tau {tau['value']:.2f}"
+        if tau["low"] is not None:
+            text += f" ({percent(tau['level'])} interval {tau['low']:.2f} to {tau['high']:.2f})"
+        lines = [f"{best} orders the runs along {along} best: {text}"]
         if tau["value"] <= 0:
-            lines = [f"no metric rises with {tau['along']}: the nearest is {best}, {text}; should scores rise with it?"]
-    worse = [metric for metric in metrics if metric in beaten]
-    sides = (("not significantly worse", others), ("significantly worse", worse))
-    lines.append("; ".join(f"{words}: {', '.join(names)}" for words, names in sides if names))
+            lines = [f"no metric rises with {along}: the nearest is {best}, {text}; should scores rise with it?"]
+    which = "no other is" if not worse else f"only {listed(worse, len(worse))} {is_or_are(len(worse))}"
+    if len(worse) > len(others):
+        which = f"only {listed(others, len(others))} {is_or_are(len(others))} not" if others else "all others are"
+    lines.append(f"{condition}report {best}; {which} significantly worse at this")
+    if unseen := _UNSEEN.get(best.partition(":")[0]):
+        lines.append(f"{best} does not see {unseen} (`dstbench sensitivity`)")
     # The metric whose scores depend least on a trait, given the numbers of mistakes and turns.
     swayed = compared.dependence.drop_nulls("partial").filter(pl.len().over("trait") > 1)
     least = swayed.sort(pl.col("partial").abs(), maintain_order=True).unique("trait", keep="first")
-    by_trait = dict(least.select("trait", "metric").iter_rows())
+    rows = least.select("trait", "metric", "partial").rows()
+    by_trait = {trait: f"{metric} (r {round(r, 2) + 0:.2f})" for trait, metric, r in rows}
     parts = [f"{words}: {by_trait[trait]}" for trait, words in _SWAYED.items() if trait in by_trait]
     lines.append(f"least swayed {'; '.join(parts)}" if parts else "")
-    counted = tests.group_by("measure", maintain_order=True).agg(open=(~_IS_SIGNIFICANT).sum(), of=pl.len())
-    parts = [f"{number} of {of} in {_IN[name]}" for name, number, of in counted.iter_rows()]
-    lines.append(f"of the differences between metrics, {' and '.join(parts)} may be chance")
-    lines.append(f"`dstbench sensitivity` shows which errors {best} does not see")
+    counted = tests.group_by("measure", maintain_order=True).agg(sure=_IS_SIGNIFICANT.sum())
+    told = "" if worse else "soft_accuracy" if along else "swap_rate"
+    alike = [_IN[name].format(along=along) for name, sure in counted.iter_rows() if not sure and name != told]
+    lines.append(f"no two metrics differ significantly in {' or '.join(alike)}" if alike else "")
     return [line for line in lines if line]
 
 
@@ -696,12 +710,12 @@ def _power(compared: MetricComparison) -> list[str]:
         return [untold] if power["pairs"].sum() else []
     sure = contests.filter(_IS_SIGNIFICANT).sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     if sure.is_empty():
-        return ["no metric tells significantly more pairs of runs apart than another"] if contests.height else []
+        return []
     widest = sure.row(0, named=True)
     more, less = (widest[side] for side in (("first", "second") if widest["difference"] > 0 else ("second", "first")))
     (apart, pairs), (of_less, _) = (power.filter(metric=name).select("apart", "pairs").row(0) for name in (more, less))
     counts = f"{apart} and {of_less} of {pairs} (adjusted p {_equals(widest['p_adjusted'])})"
-    return [f"{more} tells significantly more pairs of runs apart than {less}: {counts}"]
+    return [f"{more} tells more pairs of runs apart than {less}: {counts}"]
 
 
 def _orders(compared: MetricComparison) -> list[str]:
@@ -715,15 +729,20 @@ def _orders(compared: MetricComparison) -> list[str]:
         return [f"the orders of {which} agree: tau 1.00"]
     if surely is None:
         least = " agree least" if orders.height > 1 else ""
-        reverse = [f"they reverse {reversed_pairs(compared, first, second)}"] if n else []
+        reverse = [_opposite(compared, first, second)] if n else []
         return [f"the orders of {first} and {second}{least}: tau {tau:.2f}", *reverse]
     turns, sure = orders["reversed"].sum(), orders["reversed_surely"].sum()
     if not sure:
-        return [f"no pair is reversed significantly in both of two metrics; {turns} may be chance"]
+        times = number_of(orders.select(pl.col("runs") * (pl.col("runs") - 1) // 2).sum().item(), "time")
+        return [f"two metrics disagree on a pair of runs {turns} of {times}, never both significantly"]
     most = orders.sort("reversed_surely", descending=True, maintain_order=True)
-    first, second = most.select("first", "second").row(0)
-    return [f"{first} and {second} reverse {reversed_pairs(compared, first, second)}, significantly in both",
-            f"of {turns} pairs that two metrics reverse, {sure} are significant in both"]  # fmt: skip
+    disagree = _opposite(compared, *most.select("first", "second").row(0))
+    return [f"{disagree}, significantly in both: {sure} of {turns} disagreements are"]
+
+
+def _opposite(compared: MetricComparison, first: str, second: str) -> str:
+    pairs = reversed_pairs(compared, first, second)
+    return f"{first} and {second} disagree on {pairs} (better by {first}/by {second})"
 
 
 def reversed_pairs(compared: MetricComparison, first: str, second: str) -> str:

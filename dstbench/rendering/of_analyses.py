@@ -408,7 +408,8 @@ def _spread(compared: MetricComparison, runs: str, pairs: int) -> View:
 
 def _about_spread(compared: MetricComparison) -> list[str]:
     """How spread and the pairs told apart were computed."""
-    about = [units_of(compared.scores), "sd, range: over runs"]
+    swaps = "; swap rate: % of pairs that random halves order otherwise" * (compared.reliability.height > 0)
+    about = [units_of(compared.scores) + swaps, "sd, range: over runs"]
     if compared.design.is_empty():
         return about
     design, power = compared.design.row(0, named=True), compared.power

@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "traits": (("traits", *RUNS), r"r\(to_mean, fga\) is |the difference of r\(to_mean, fga\)"),
     "compare-metrics": (
         ("compare-metrics", *RUNS, "--resamples", "200"),
-        r"report \w+: random halves of the dialogues order \d+ % of ",
+        r"\w+ orders random halves of the dialogues most alike: [0-9.]+ % of pairs differ",
     ),
     "sensitivity": (("sensitivity", RUNS[0]), r"\w+ depends most on the position"),
     "audit bias": (("audit", "bias", RUNS[0]), r"in \d+ slots? of \d+, |no slot has "),
