@@ -379,8 +379,9 @@ def metric_comparison(compared: MetricComparison) -> Layout:
         ("two metrics differ: p by resampling dialogues, adjusted by Holm for the pairs of metrics",
          compared.contests.height),
     )  # fmt: skip
+    swaps = "; swap rate: % of pairs that random halves order otherwise" if reliability.height else ""
     return Layout(
-        views, about[:1], [*sentences.which_metric(compared), *sentences.metrics_apart(compared)], "compare-metrics",
+        views, [about[0] + swaps], [*sentences.which_metric(compared), *sentences.metrics_apart(compared)], "compare-metrics",
         [paper], [*about, *signatures], [first], [*about[1:], *of_orders], signatures,
         ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"]),
     )  # fmt: skip
@@ -408,8 +409,7 @@ def _spread(compared: MetricComparison, runs: str, pairs: int) -> View:
 
 def _about_spread(compared: MetricComparison) -> list[str]:
     """How spread and the pairs told apart were computed."""
-    swaps = "; swap rate: % of pairs that random halves order otherwise" * (compared.reliability.height > 0)
-    about = [units_of(compared.scores) + swaps, "sd, range: over runs"]
+    about = [units_of(compared.scores), "sd, range: over runs"]
     if compared.design.is_empty():
         return about
     design, power = compared.design.row(0, named=True), compared.power
