@@ -382,7 +382,8 @@ def metric_comparison(compared: MetricComparison) -> Layout:
     swaps = "; swap rate: % of pairs that random halves order otherwise" if reliability.height else ""
     said = [*sentences.which_metric(compared), *sentences.metrics_apart(compared)]
     return Layout(
-        views, [about[0] + swaps], said, "compare-metrics", [paper], [*about, *signatures], [first], [*about[1:], *of_orders], signatures,
+        views, [about[0] + swaps], said, "compare-metrics", [paper], [*about, *signatures], [first],
+        [*about[1:], *of_orders], signatures,
         ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"]),
     )  # fmt: skip
 
