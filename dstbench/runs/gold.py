@@ -24,6 +24,8 @@ _PRIME: Final = 0x100000001B3
 _ODD: Final = pl.lit(0x9E3779B97F4A7C15, pl.UInt64)
 # The hash of a value that is not in the state.
 _ABSENT: Final = pl.lit(1, pl.UInt64)
+#: Gold's values, without those that mean "not in the state" in most files.
+AS_WRITTEN: Final = pl.when(pl.all_horizontal(C("gold") != pl.lit(literal) for literal in NOTHING)).then("gold")
 
 
 def string_hash(column: str) -> pl.Expr:
@@ -50,26 +52,18 @@ def cell_hash(gold: str) -> pl.Expr:
 
 def gold_slots(long: pl.DataFrame) -> frozenset[str]:
     """The slots of some rows that have a value in gold other than those that mean "not in the state" in most files."""
-    slots = _as_written(long).drop_nulls("gold").select(C("slot").unique().cast(pl.String))
+    slots = long.lazy().filter(~IS_FRAME, AS_WRITTEN.is_not_null()).select(C("slot").unique().cast(pl.String))
     return frozenset(collect(slots)["slot"])
 
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
     """The fingerprint of a long table's gold as written, over all turns."""
-    rows, key = _as_written(long), ["dialogue", "turn"]
+    rows, key = long.lazy().filter(~IS_FRAME).with_columns(gold=AS_WRITTEN), ["dialogue", "turn"]
     same_slot = (C("dialogue") == C("dialogue").shift(1)) & (C("slot") == C("slot").shift(1))
     changes = rows.filter(C("gold").ne_missing(pl.when(same_slot).then(C("gold").shift(1))))
     turns = collect(rows.select(key).unique().with_columns(hash=turn_hash()))
     cells = collect(changes.join(turns.lazy(), on=key).select(hash=cell_hash("gold")))
     return int(pl.concat([turns["hash"], cells["hash"]]).sum() or 0)
-
-
-def _as_written(long: pl.DataFrame) -> pl.LazyFrame:
-    """The rows of states, without gold values that mean "not in the state" in most files."""
-    gold = C("gold")
-    for literal in NOTHING:
-        gold = pl.when(gold != pl.lit(literal)).then(gold)
-    return long.lazy().filter(~IS_FRAME).with_columns(gold=gold)
 
 
 def _hashes(strings: Sequence[str]) -> Hashes:
