@@ -25,7 +25,7 @@ from dstbench.io.escape import csv_text, json_text, markdown_text
 from dstbench.io.files import path_text
 from dstbench.io.foreign import by_content, url
 from dstbench.io.tables import separator_of
-from dstbench.metrics.base import exact_sum, in_parts, in_steps
+from dstbench.metrics.base import exact_sum
 from dstbench.metrics.registry import name_of, sign_of
 
 LOSE = "dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip"
@@ -85,8 +85,6 @@ EXAMPLES: list[tuple[Any, tuple[Any, ...], Any]] = [
     (mwzeval.normalise, ("train-leaveat", "after 5 pm"), "17:00"),
     (lambda text: str(Matcher.parse(text)), ("levenshtein:least=0.955",), "levenshtein:least=0.955"),
     (lambda text: str(Matcher.parse(text)), ("levenshtein",), "levenshtein:least=0.9"),
-    (lambda ratio: pl.select(in_steps(in_parts(pl.lit(ratio)))).item(), (1 / 8192,), 1),
-    (lambda ratio: pl.select(in_steps(in_parts(pl.lit(ratio)))).item(), (0.5,), 2048),
 ]  # fmt: skip
 
 

@@ -50,6 +50,8 @@ if TYPE_CHECKING:  # readers import many modules, which long tables do not need
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
+#: What a path may be.
+PATH: Final = (str, PathLike)
 #: The column of a table of several runs.
 _RUN: Final = "run"
 _RUNS: Final = pl.col(_RUN).cast(pl.String)
@@ -163,7 +165,7 @@ def open_runs(
     parts = _parts(data, names, options)
     if len(parts) > 1 or gold is not None:  # check all before reading the first, which may take a while
         for _, item in parts:
-            for path in [item] if is_path(item) else item if are_shards(item) else ():
+            for path in [item] if isinstance(item, PATH) else item if are_shards(item) else ():
                 File(str(path)).check()
     if isinstance(gold, (list, tuple)):
         from dstbench.readers.registry import check_parallel
@@ -241,7 +243,7 @@ def _parts(data: Data, names: Sequence[str] | None, options: ReadOptions) -> lis
             raise UsageError(what, hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
     if len(parts) > 1 and (repeated := first_repeated(name for name, _ in parts)):
-        same = [str(item) for name, item in parts if name == repeated and is_path(item)]
+        same = [str(item) for name, item in parts if name == repeated and isinstance(item, PATH)]
         if names is None and len(set(map(realpath, same))) == 1:
             raise UsageError(f"{same[0]} is given twice", hint="give it once, or give each a name of its own")
         raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
@@ -264,11 +266,6 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, map("".join, words), strict=True))
 
 
-def is_path(item: object) -> TypeGuard[str | PathLike[str]]:
-    """Whether an item of data is a path."""
-    return isinstance(item, (str, PathLike))
-
-
 def are_shards(item: object) -> TypeGuard[Sequence[PathLike[str]]]:
     """Whether an item of data is several `Path`s, of one run; texts may be states as well."""
     return isinstance(item, (list, tuple)) and len(item) > 0 and all(isinstance(path, PathLike) for path in item)
@@ -284,16 +281,13 @@ def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, A
         if is_one:
             return [("states", data)]
         return [(str(name), item[0] if are_shards(item) and len(item) == 1 else item) for name, item in data.items()]
-    items = [data] if is_path(data) or isinstance(data, Run) else data
-    if isinstance(items, Sequence) and items and all(map(is_path, items)):
-        return _named_paths([Path(item) for item in items])
+    items = [data] if isinstance(data, (*PATH, Run)) else data
     if isinstance(items, Sequence) and items and all(isinstance(item, Run) for item in items):
         return [(run.name, run) for run in items]
-    return _named_frames(data) if _is_frame(data) else [("states", data)]
-
-
-def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
-    """Each path (or run in a table of several) with its title, preceded by as many folders as tell the paths apart."""
+    if not (isinstance(items, Sequence) and items and all(isinstance(item, PATH) for item in items)):
+        return _named_frames(data) if _is_frame(data) else [("states", data)]
+    paths = [Path(item) for item in items]
+    # Each path has its title, preceded by as many parent folders as tell the paths apart.
     folders = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, folders))):
         names = ["/".join(parts[-depth:]) for parts in folders]
@@ -349,20 +343,20 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         return item if item.name == name else replace(item, name=name)
     if isinstance(item, States):
         return item
-    if is_path(item) and (file := File(str(item))).is_parquet and options.format != "records":
+    if isinstance(item, PATH) and (file := File(str(item))).is_parquet and options.format != "records":
         if options.format is not None:
             raise file.error(f"a Parquet file, not one of format {options.format}", "omit --from: it is a long table")
         if (run := open_table(name, file)) is not None:
             return run
         if _is_long(table := parquet.read(file), options):
             return _of_frame(name, table, file.name, options)
-    paths = [item] if is_path(item) else item if are_shards(item) else ()
+    paths = [item] if isinstance(item, PATH) else item if are_shards(item) else ()
     if paths:
         from dstbench.readers.registry import read  # loads many modules, which long tables do not need
         from dstbench.readers.source import Source
 
-        sources = [Source.of(file)] if is_path(item) else [Source(str(path)) for path in paths]
-        of_split = split if is_path(item) else None
+        sources = [Source.of(file)] if isinstance(item, PATH) else [Source(str(path)) for path in paths]
+        of_split = split if isinstance(item, PATH) else None
         parts = [read(one, options.format, of_split, options.keys, options.unreadable) for one in sources]
         return renamed(merge_states(parts), options)
     if isinstance(item, RunIn):
@@ -493,7 +487,7 @@ def _aligned(
 def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, States]:
     """Gold's states: those of each split, if it is a folder of several, whose dialogues may have the same ids."""
     parts, names = named_parts(gold), list[str]()
-    if split is None and len(parts) == 1 and is_path(path := parts[0][1]) and File(str(path)).is_folder:
+    if split is None and len(parts) == 1 and isinstance(path := parts[0][1], PATH) and File(str(path)).is_folder:
         from dstbench.readers.source import Source
 
         found = {file.split for file in split_files(Source(os.fspath(path)))[0]}
@@ -526,10 +520,10 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
     loaded = load("gold" if name == "states" else name, item, options, split)
     if isinstance(loaded, States):
         warn_of_notes(loaded)
-        if is_path(item):  # they are already of that split
+        if isinstance(item, PATH):  # they are already of that split
             return loaded
     else:
-        source = str(item) if is_path(item) else name
+        source = str(item) if isinstance(item, PATH) else name
         loaded = renamed(from_long(loaded.read(), source, loaded.meta.get("with_book")), options)
     return loaded if split is None else only_split(loaded, split)
 
@@ -539,7 +533,7 @@ def gold_run(data: Data, split: str | None = None) -> Run:
     parts = named_parts(data)
     if len(parts) == 1:
         name, item = parts[0]
-        if isinstance(item, Run) or (is_path(item) and File(str(item)).is_parquet):
+        if isinstance(item, Run) or (isinstance(item, PATH) and File(str(item)).is_parquet):
             return open_runs({name: item}, split=split)[0]
     states = open_gold(data, split)
     return open_runs({parts[0][0]: gold_alone(states, gold_of(states, "give the file that has the gold states"))})[0]

@@ -178,10 +178,9 @@ def open_table(name: str, file: File) -> Run | None:
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    table = conform_long(table, source=file.name)
     if is_sealed:
         return Run(name, table, meta, tuple(cuts), path=path, stamp=stamp, fingerprint=int(gold, 16) or None)
     with reading(file.name):
-        rows = collect(table)
+        rows = collect(conform_long(table, source=file.name))
     sizes = check_long(rows, source=file.name)
     return in_memory(name, rows, {**meta, "coverage": {**meta["coverage"], **sizes}})

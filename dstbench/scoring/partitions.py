@@ -24,7 +24,6 @@ from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.gold import cell_hash, turn_hash
 from dstbench.runs.run import Run
-from dstbench.schema.core import BETWEEN
 from dstbench.scoring.rows import IS_NEW, Rows, lay_out
 from dstbench.scoring.turns import counted_turns, scored_turns, turn_table
 from dstbench.scoring.values import C
@@ -98,13 +97,6 @@ class Part:
         """(number, turn, hash: `runs.gold.turn_hash`)."""
         turns = self.rows().table.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
         return collect(turns.select("number", "turn", hash=turn_hash()))
-
-    @cached_property
-    def alternatives(self) -> str | None:
-        """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
-        values = self.rows().cells["gold"].unique().cast(pl.String)
-        first: str | None = values.filter(values.str.contains(BETWEEN, literal=True)).min()  # type: ignore[assignment]
-        return first
 
 
 #: Applies a function to every partition of a run; the results are in the partitions' order.

@@ -15,7 +15,7 @@ from typing import Final, Unpack
 import polars as pl
 
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
-from dstbench.conventions.profiles import OF_FORMATS, profile, suits
+from dstbench.conventions.profiles import OF_FORMATS, PROFILES, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, is_or_are, number_of, warn
 from dstbench.metrics import parse, parse_all, stats_of
 from dstbench.metrics.built_in import SA
@@ -170,8 +170,9 @@ def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
 
 # A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
-# The profile that brings both sides to one spelling.
-_CANONICAL: Final = "star"
+# The profile that brings both sides to one spelling, and the same for all slots.
+_CANONICAL: Final = PROFILES["star"]
+_CANONICAL_OF_ALL: Final = replace(_CANONICAL, slots=None)
 _WRONG: Final = C("n_union").cast(pl.Int64) - C("n_correct")
 #: Statistics for `warn_of_scores`: the right turns, and those that are wrong by spelling alone.
 SPELLING: Final = {
@@ -233,10 +234,11 @@ def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
     """Warn if the profile that is made for the runs' format orders them otherwise, and say who changes place most."""
     names = {OF_FORMATS.get(str(run.meta.get("format"))) for run, _ in scored}
     (name, *others) = names
-    if name is None or others or convention != profile("verbatim"):
+    if name is None or others or convention != PROFILES["verbatim"]:
         return
-    own = profile(name)
-    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, _gold_slots(run)) for run, _ in scored):
+    own = PROFILES[name]
+    slots = (over_parts(run, lambda part: gold_slots(part.rows().cells)) for run, _ in scored)
+    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, frozenset().union(*of)) for of in slots):
         return
     jga = {run.name: (_jga(run, convention) or 0, _jga(run, own) or 0) for run, _ in scored}
     places = {run: [1 + sum(other[at] > of[at] for other in jga.values()) for at in (0, 1)] for run, of in jga.items()}
@@ -255,11 +257,11 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> tuple[str, 
     """The option that makes values equal which differ by spelling only, and its JGA, if that is a point above `jga`."""
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
-    canonical = profile(_CANONICAL)
-    may = convention == profile("verbatim") and not suits(canonical, _gold_slots(run))
+    slots = frozenset[str]().union(*over_parts(run, lambda part: gold_slots(part.rows().cells)))
+    may = convention == PROFILES["verbatim"] and not suits(_CANONICAL, slots)
     # What the profile gains must be by spelling, not by slots that it does not score.
-    if may and _jga(run, canonical) == _jga(run, replace(canonical, slots=None)):
-        options = {f"--profile {_CANONICAL}": canonical, **options}
+    if may and _jga(run, _CANONICAL) == _jga(run, _CANONICAL_OF_ALL):
+        options = {"--profile star": _CANONICAL, **options}
     for option, other in options.items():
         remedied = _jga(run, other)
         if remedied is not None and remedied - jga > _WORTH:
@@ -272,10 +274,6 @@ def spelled_pairs(run: Run, convention: Convention) -> pl.DataFrame:
     cell = ("slot", "gold", "pred")
     pairs = count_rows(run, lambda part: part.rows().judged(convention).filter(SPELLED), cell, turns=pl.len())
     return pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
-
-
-def _gold_slots(run: Run) -> frozenset[str]:
-    return frozenset().union(*over_parts(run, lambda part: gold_slots(part.rows().cells)))
 
 
 def _jga(run: Run, convention: Convention) -> float | None:

@@ -192,8 +192,9 @@ def open_and_score(
 ) -> tuple[list[Run], Scores]:
     """The runs, opened, and what `score` returns of them; the parameters are the same."""
     names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
-    check_known(names, GROUPS, "scores cannot be grouped by {!r}")
     groups = [name for name in dict.fromkeys(names) if name != "run"]  # scores are always by run
+    if groups:
+        check_known(groups, GROUPS, "scores cannot be grouped by {!r}")
     convention = as_convention(profile)
     requested = None if metrics is None else parse_all(metrics)  # before files are read, so that a typo costs no time
     runs = open_under(convention, data, **reading)
@@ -239,7 +240,7 @@ def score_run(
         spelling = False
     spelling = spelling and view_of(by, convention)[0] is None
     sums = sum_up(run, metrics, by, convention, more=SPELLING if spelling else None, errors=True)
-    metrics = sums.metrics
+    names, metrics = list(map(str, metrics)), sums.metrics
     settings = convention.settings() | further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
@@ -251,7 +252,7 @@ def score_run(
         )
     of_metrics = pl.DataFrame(
         {
-            "metric": [str(metric) for metric in metrics],
+            "metric": names,
             "unit": [metric.unit for metric in metrics],
             "signature": [sign(metric.settings(), settings) for metric in metrics],
         }
