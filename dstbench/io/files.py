@@ -81,8 +81,8 @@ class File:
     @cached_property
     def foreign(self) -> Foreign | None:
         """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
-        names = self._place.root.namelist() if isinstance(self._place, zipfile.Path) else []
-        if os.path.isfile(self.path) and (kind := by_members(names)):  # the zip itself, not a path into it
+        is_zip = isinstance(self._place, zipfile.Path) and os.path.isfile(self.path)  # itself, not a path into one
+        if is_zip and (kind := by_members(self._place.root.namelist())):
             return kind
         return None if self.is_folder else by_content(self.content(LOOKED_AT))
 

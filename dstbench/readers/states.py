@@ -369,16 +369,15 @@ Pairs: TypeAlias = list[tuple[str, str]]
 State: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str] | None]
 
 
+@dataclass
 class SideBuilder:
     """Collects the states of one side; `at` is the row of a state's turn, as `StatesBuilder.turn` returns it."""
 
-    def __init__(self) -> None:
-        self.present: list[int] = []
-        self.sizes: list[int] = []
-        self.slot: list[str] = []
-        self.value: list[str] = []
-        #: Number of pieces of generated text that were not a slot and its value.
-        self.lost = 0
+    present: list[int] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    slot: list[str] = field(default_factory=list)
+    value: list[str] = field(default_factory=list)
+    lost: int = 0  # number of pieces of generated text that were not a slot and its value
 
     def state(self, at: int, state: State) -> None:
         """Add a state {slot: value} or [(slot, value)]; None in a list is a piece of text that is no slot and value."""
@@ -409,7 +408,7 @@ class StatesBuilder:
         self._source, self._format, self._omits = source, format, omits
         self._dialogues: list[str] = []
         self._turns: list[int] | list[str] = []
-        self._notes: list[str] = []
+        self.notes: tuple[str, ...] = ()  # as `States.notes` has them
         self.gold, self.pred = SideBuilder(), SideBuilder()
         self.places: list[tuple[str, str, int]] = []
         self.splits: dict[str, str] = {}
@@ -435,12 +434,7 @@ class StatesBuilder:
 
     def note(self, text: str) -> None:
         """Add a note on this file (see `States.notes`)."""
-        self._notes.append(text)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes so far, as `States.notes` has them."""
-        return tuple(f"{self._source}: {note}" for note in self._notes)
+        self.notes += (f"{self._source}: {text}",)
 
     def turns(self) -> pl.DataFrame:
         """The opened turns, canonical and checked: (dialogue: String, turn: UInt16), in the order of the file."""
@@ -478,7 +472,15 @@ class StatesBuilder:
             self.note(f"{number_of(lost, 'piece')} of text other than a slot and its value, left out")
         gold = self.side("gold", turns) if self.gold.present else None
         pred = self.side("pred", turns) if self.pred.present else None
-        aliases = _by_dialogue(self.aliases, alias=pl.String)
+        aliases, places, splits, domains = (
+            _by_dialogue(rows, columns) if rows else None
+            for rows, columns in (
+                (self.aliases, {"alias": pl.String}),
+                (self.places, {"file": pl.String, "position": pl.UInt32}),
+                (self.splits.items(), {"split": pl.String}),
+                (self.domains.items(), {"domain": pl.String}),
+            )
+        )
         states = States(
             self._source,
             self._format,
@@ -486,10 +488,10 @@ class StatesBuilder:
             pred,
             notes=self.notes,
             either=self.either,
-            places=_by_dialogue(self.places, file=pl.String, position=pl.UInt32),
-            splits=_by_dialogue(self.splits.items(), split=pl.String),
+            places=places,
+            splits=splits,
             aliases=None if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
-            domains=_by_dialogue(self.domains.items(), domain=pl.String),
+            domains=domains,
             only=self.only,
             instead=self.instead,
         )
@@ -514,7 +516,8 @@ class StatesBuilder:
         spelled = cells["slot"].unique(maintain_order=True).cast(pl.String)
         names = [*map(canonical_slot, spelled)]
         cells = cells.with_columns(pl.col("slot").replace_strict(spelled, names, return_dtype=pl.Categorical))
-        cells = self._without_repeated(name, turns, cells)
+        if cells.select(pl.struct("at", "slot").is_duplicated().any()).item():
+            cells = self._without_repeated(name, turns, cells)
         frames = None
         if self.has_frames or any(name.endswith(FRAME) for name in names):
             cells, frames = cells.filter(~IS_FRAME), cells.filter(IS_FRAME)
@@ -534,8 +537,6 @@ class StatesBuilder:
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
         key = pl.struct("at", "slot")
-        if not cells.select(key.is_duplicated().any()).item():
-            return cells
         clash = cells.filter(key.is_duplicated()).unique(maintain_order=True).filter(key.is_duplicated())
         clash = clash.sort("at", maintain_order=True)
         if clash.height:
@@ -552,9 +553,7 @@ def _is_text(text: Any) -> bool:
     return isinstance(text, str) and not re.search("[\ud800-\udfff]", text)
 
 
-def _by_dialogue(rows: Collection[Any], **columns: type[pl.DataType]) -> pl.DataFrame | None:
-    """A table of rows (dialogue, …), with canonical dialogue ids; None if there are no rows."""
-    if not rows:
-        return None
+def _by_dialogue(rows: Collection[Any], columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """A table of rows (dialogue, …), with canonical dialogue ids."""
     table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
     return table.with_columns(canonical_dialogue(pl.col("dialogue")))

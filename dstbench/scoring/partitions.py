@@ -22,7 +22,7 @@ import polars as pl
 from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.gold import cell_hash, turn_hash
+from dstbench.runs.gold import CELL_HASH, TURN_HASH
 from dstbench.runs.run import Run
 from dstbench.scoring.rows import IS_NEW, Rows, lay_out
 from dstbench.scoring.turns import counted_turns, scored_turns, turn_table
@@ -89,14 +89,14 @@ class Part:
         """The fingerprint (`runs.gold`) of gold under the convention, over its scored turns (`number`, `turn`)."""
         counted = self.turn_hashes.join(scored, on=["number", "turn"], how="semi")
         changes = self.rows().judged(convention).filter(IS_NEW["g"]).join(counted.lazy(), on=["number", "turn"])
-        cells = collect(changes.select(hash=cell_hash("g")))
+        cells = collect(changes.with_columns(gold="g").select(hash=CELL_HASH))
         return int(pl.concat([counted["hash"], cells["hash"]]).sum())
 
     @cached_property
     def turn_hashes(self) -> pl.DataFrame:
-        """(number, turn, hash: `runs.gold.turn_hash`)."""
+        """(number, turn, hash: `runs.gold.TURN_HASH`)."""
         turns = self.rows().table.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
-        return collect(turns.select("number", "turn", hash=turn_hash()))
+        return collect(turns.select("number", "turn", hash=TURN_HASH))
 
 
 #: Applies a function to every partition of a run; the results are in the partitions' order.
