@@ -16,8 +16,8 @@ from dstbench.conventions.slots import (
     are_multiwoz,
     canonical_dialogue,
     hint_at_dialogue,
+    merged_spellings,
     slot_total,
-    spelled_with_book,
     split_pair,
 )
 from dstbench.errors import did_you_mean, in_python, percent, visible
@@ -79,8 +79,8 @@ EXAMPLES: list[tuple[Any, tuple[Any, ...], Any]] = [
     (split_pair, ("hotel-name-alpha-milton",), ("hotel-name", "alpha-milton")),
     (split_pair, ("hotel-book people-3",), ("hotel-book people", "3")),
     (split_pair, ("north",), None),
-    (spelled_with_book, (["hotel-day", "train-day"],), {"hotel-book day": False}),
-    (spelled_with_book, (["hotel-people", "hotel-book people"],), {"hotel-book people": None}),
+    (merged_spellings, ([("hotel-book day", False)],), {"hotel-book day": False}),
+    (merged_spellings, ([("hotel-book people", False), ("hotel-book people", True)],), {"hotel-book people": None}),
     (mwzeval.normalise, ("attraction-name", "Christ College"), "christ's college"),
     (mwzeval.normalise, ("train-leaveat", "after 5 pm"), "17:00"),
     (lambda text: str(Matcher.parse(text)), ("levenshtein:least=0.955",), "levenshtein:least=0.955"),

@@ -81,9 +81,11 @@ class File:
     @cached_property
     def foreign(self) -> Foreign | None:
         """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
-        is_zip = isinstance(self._place, zipfile.Path) and os.path.isfile(self.path)  # itself, not a path into one
-        if is_zip and (kind := by_members(self._place.root.namelist())):
-            return kind
+        place = self._place
+        if isinstance(place, zipfile.Path) and os.path.isfile(self.path):  # the zip itself, not a path into it
+            members = by_members(place.root.namelist())
+            if members is not None:
+                return members
         return None if self.is_folder else by_content(self.content(LOOKED_AT))
 
     @property

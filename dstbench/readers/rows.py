@@ -330,26 +330,22 @@ class Row:
             items = [{key: item} for key, item in document.items()]
         elif step in ("object", "list"):
             items = [[item] for item in document] if isinstance(document, list) else []
+        side = self.sides.get("pred") or self.sides["gold"]
+        marks = side.keys[:1] if self.marks is None else self.marks
         walker, looked_at = Walker(source, self.said), count()
         for item in items[:_FIRST]:
             with suppress(*_NOT_THERE):
                 for turn in walker.walk(item, self.steps):
-                    if turn.content is not None and self._is_one(turn):
+                    content = turn.content
+                    is_one = isinstance(content, dict if marks else (dict, list))
+                    if isinstance(content, dict):
+                        there = (mark in content or any(fnmatchcase(key, mark) for key in content) for mark in marks)
+                        is_one = all(there) and ("pred" in self.sides or not name_sides(content, "pred"))
+                    if is_one and self.matches(turn):
                         return True
                     if next(looked_at) > _ENOUGH:
                         return False
         return False
-
-    def _is_one(self, turn: Turn) -> bool:
-        """Whether a turn has the marks."""
-        side, content = self.sides.get("pred") or self.sides["gold"], turn.content
-        marks = side.keys[:1] if self.marks is None else self.marks
-        if isinstance(content, dict):
-            if "pred" not in self.sides and name_sides(content, "pred"):
-                return False
-            if not all(mark in content or any(fnmatchcase(key, mark) for key in content) for mark in marks):
-                return False
-        return isinstance(content, dict if marks else (dict, list)) and self.matches(turn)
 
     def read(self, source: Source, states: StatesBuilder) -> None:
         """Add the turns of a file."""

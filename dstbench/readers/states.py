@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import canonical_dialogue, canonical_slot, merged_spellings, spelled_with_book
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot, merged_spellings
 from dstbench.errors import DstbenchError, number_of, shortened, warn
 from dstbench.readers.frames import FRAME, IS_FRAME
 from dstbench.schema.core import MAX_TURN
@@ -37,7 +37,7 @@ class Side:
         turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
         cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
         frames: As `cells`, for frames (see `frames`), which are in no state; None: the file has no frames.
-        with_book: How the file spells booking slots (`conventions.slots.spelled_with_book`); others: with ``book``.
+        with_book: For booking slots, whether the file spells them with ``book``; None: in both ways; others: with it.
     """
 
     turns: pl.DataFrame
@@ -212,7 +212,9 @@ def noting_doubts(states: States) -> States:
     if (complete := states.complete) is not None:
         return replace(states, complete=lambda gold: noting_doubts(complete(gold)))
     notes = []
-    for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
+    for side in [] if states.only else [states.gold, states.pred][: 1 if states.either else None]:
+        if side is None:
+            continue
         what = "gold" if side is states.gold else "predicted"
         listed, empty, size = side.cells["at"].unique(), pl.col("empty"), pl.len()
         turns = side.sorted_turns.select("dialogue", empty=pl.col("at").is_in(listed.implode()).not_())
@@ -291,7 +293,8 @@ def _concat(sides: list[Side], source: str, hint: str) -> Side:
         offset += side.turns.height
     # If only some files have frames, the frames of the other files' turns are unknown.
     all_frames = pl.concat(frames) if len(frames) == len(sides) else None
-    return Side(turns, pl.concat(cells), all_frames, merged_spellings(side.with_book for side in sides))
+    spellings = (spelling for side in sides for spelling in side.with_book.items())
+    return Side(turns, pl.concat(cells), all_frames, merged_spellings(spellings))
 
 
 def in_order(states: States, gold: States) -> States:
@@ -396,6 +399,7 @@ class SideBuilder:
     flat = cells = state  # as formats from packages call it
 
 
+@dataclass
 class StatesBuilder:
     """Collects the turns of a file one by one; `build` makes the columns canonical and checks them.
 
@@ -404,24 +408,29 @@ class StatesBuilder:
     predictions for gold's turns in its order. `are_turns`: not even dialogues are told apart, so they are no gold.
     """
 
-    def __init__(self, source: str, format: str, omits: Collection[str] = ()) -> None:  # noqa: A002 (the field's word)
-        self._source, self._format, self._omits = source, format, omits
-        self._dialogues: list[str] = []
-        self._turns: list[int] | list[str] = []
-        self.notes: tuple[str, ...] = ()  # as `States.notes` has them
-        self.gold, self.pred = SideBuilder(), SideBuilder()
-        self.places: list[tuple[str, str, int]] = []
-        self.splits: dict[str, str] = {}
-        self.aliases: list[tuple[str, str]] = []
-        self.domains: dict[str, str] = {}
-        self.either = self.has_frames = self.are_in_order = self.are_turns = False
-        self.only: tuple[str, ...] | None = None
-        self.instead = ""
+    _source: str
+    _format: str
+    _omits: Collection[str] = ()
+    _dialogues: list[str] = field(default_factory=list)
+    _turns: list[Any] = field(default_factory=list)  # numbers, or texts: a format spells all its turns in one way
+    notes: tuple[str, ...] = ()  # as `States.notes` has them
+    gold: SideBuilder = field(default_factory=SideBuilder)
+    pred: SideBuilder = field(default_factory=SideBuilder)
+    places: list[tuple[str, str, int]] = field(default_factory=list)
+    splits: dict[str, str] = field(default_factory=dict)
+    aliases: list[tuple[str, str]] = field(default_factory=list)
+    domains: dict[str, str] = field(default_factory=dict)
+    either: bool = False
+    has_frames: bool = False
+    are_in_order: bool = False
+    are_turns: bool = False
+    only: tuple[str, ...] | None = None
+    instead: str = ""
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns its row, under which its states are added."""
         self._dialogues.append(dialogue)
-        self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
+        self._turns.append(turn)
         return len(self._dialogues) - 1
 
     def lines(self, dialogues: Iterable[str], turns: Iterable[str], cells: pl.DataFrame) -> None:
@@ -521,7 +530,9 @@ class StatesBuilder:
         frames = None
         if self.has_frames or any(name.endswith(FRAME) for name in names):
             cells, frames = cells.filter(~IS_FRAME), cells.filter(IS_FRAME)
-        whole = Side(turns, cells, frames, spelled_with_book(spelled.to_list()))
+        both = zip(names, spelled, strict=True)
+        with_book = merged_spellings((slot, "book" in name.lower()) for slot, name in both if "-book " in slot)
+        whole = Side(turns, cells, frames, with_book)
         if len(side.present) == turns.height:
             return whole
         return only_turns(whole, pl.int_range(turns.height, eager=True).is_in(side.present))

@@ -134,22 +134,24 @@ def follow(node: Any, keys: Sequence[str]) -> Any:
     return node
 
 
+@dataclass(eq=False)
 class Broken(TypeError):  # noqa: N818 (readers turn it into an error about the file)
     """What is there is not nested as the path says."""
 
-    def __init__(self, what: str, turn: Turn, found: Any = msgspec.UNSET, *, is_id: bool = False) -> None:
-        super().__init__(what)
-        self._what, self._turn, self._found, self._is_id = what, turn, found, is_id
+    what: str
+    turn: Turn
+    found: Any = msgspec.UNSET
+    is_id: bool = False
 
     def __str__(self) -> str:  # not before it is shown, as sniffing meets large objects
-        found = "" if self._found is msgspec.UNSET else f", found {clipped(repr(self._found))}"
-        return f"{self._turn.place}{self._what}{found}"
+        found = "" if self.found is msgspec.UNSET else f", found {clipped(repr(self.found))}"
+        return f"{self.turn.place}{self.what}{found}"
 
     def in_file(self, source: Source, *, names_turn: bool = True) -> DstbenchError:
         """The error about the file; where it is no id that is wrong, with the dialogue and turn, if `names_turn`."""
-        if self._is_id:
+        if self.is_id:
             return source.error(str(self))
-        where = {"dialogue": self._turn.dialogue, "turn": self._turn.number} if names_turn else {}
+        where = {"dialogue": self.turn.dialogue, "turn": self.turn.number} if names_turn else {}
         return source.misshapen(str(self), **where)
 
 
@@ -173,16 +175,16 @@ class Walker:
     def _below(self, step: Step, above: Turn) -> Iterator[Turn]:
         """What a step leads to: an object or a list leads to all that is in it, a dialogue to itself."""
         node = above.content
-        wanted, name = (list, "a list") if step.kind == "list" else (dict, "an object")
-        if not (isinstance(node, wanted) or (step.or_object and isinstance(node, dict))):
-            raise Broken(f"expected {name}", above, node)
+        is_list = step.kind == "list"
+        if not isinstance(node, (dict, list) if step.or_object else list if is_list else dict):
+            raise Broken(f"expected {'a list' if is_list else 'an object'}", above, node)
         items: Iterable[tuple[Any, Any]] = node.items() if isinstance(node, dict) else enumerate(node)
         if step.kind == "dialogue":
             items = [(None, node)]
-        elif step.kind == "key" and step.key not in node:
-            raise Broken(f"no {step.key} here", above)
         elif step.kind == "key":
-            items = [(step.key, node[step.key])]
+            if step.key not in node:
+                raise Broken(f"no {step.key} here", above)
+            items = [(step.key, above.content[step.key])]
         return (self.below(step, key, item, above) for key, item in items)
 
     def below(self, step: Step, key: Any, item: Any, above: Turn) -> Turn:
