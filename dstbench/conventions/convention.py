@@ -112,11 +112,12 @@ class Convention(Choices, Record):
         Returns:
             Key to text; ``profile`` first.
         """
-        return {
-            key: to_text(getattr(self, choice.name))
-            for key, choice in SIGNED.items()
-            if key == "profile" or getattr(self, choice.name) != choice.default
-        }
+        return dict(self._settings)
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        values = {key: (getattr(self, choice.name), choice.default) for key, choice in SIGNED.items()}
+        return {key: to_text(value) for key, (value, default) in values.items() if key == "profile" or value != default}
 
 
 Convention.__doc__ = "\n    ".join(

@@ -120,11 +120,11 @@ class File:
                     raise self.error("an encrypted zip", "unpack it with its password and give what was inside")
                 of_zip = partial(place.root.open, entry)
                 content = archives.content(of_zip, "zip", entry.compress_size, self.error, most)
-            elif self.is_pipe:
-                content = archives.content(lambda: io.BytesIO(self._piped), "", len(self._piped), self.error, most)
-            else:
+            elif os.path.isfile(place) or not self.is_pipe:
                 of_disk = partial(place.open, "rb", buffering=0)
                 content = archives.content(of_disk, "", os.path.getsize(place), self.error, most)
+            else:
+                content = archives.content(lambda: io.BytesIO(self._piped), "", len(self._piped), self.error, most)
         return content.removeprefix(_BOM)
 
     def read(self) -> bytes:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
 
@@ -111,7 +111,7 @@ def over_parts(run: Run, function: Callable[[Part], T]) -> list[T]:
     refers to or returns must keep its meaning when it is pickled: strings or dictionary columns, never codes.
     """
     if (engine := _ENGINE.get()) is not None:
-        return engine(run, _on_rows(run.name, run.derive, "frames" in run.meta, function))
+        return engine(run, partial(_on_rows, function, run.name, run.derive, "frames" in run.meta))
     results = []
     # One thread more than there are cores, so that one can read while the others count.
     threads = min(len(run.cuts) - 1, pl.thread_pool_size() + 1)
@@ -145,17 +145,13 @@ def _part(run: Run, start: int, end: int) -> Part:
 
 
 def _on_rows(
-    name: str, derive: Callable[[pl.DataFrame], pl.DataFrame] | None, has_frames: bool, function: Callable[[Part], T]
-) -> Callable[[pl.DataFrame], T]:
-    """A function of parts as one of rows, which is pickled, and so does not refer to the run, which is large."""
-
-    def on_rows(rows: pl.DataFrame) -> T:
-        try:
-            return function(Part(rows if derive is None else derive(rows), has_frames))
-        except DstbenchError as error:
-            raise error.in_file(name) from None
-
-    return on_rows
+    function: Callable[[Part], T], name: str, derive: Callable[..., pl.DataFrame] | None, has_frames: bool, rows: Any
+) -> T:
+    """What a function says of rows of a run; it is pickled, and so does not take the run itself, which is large."""
+    try:
+        return function(Part(rows if derive is None else derive(rows), has_frames))
+    except DstbenchError as error:
+        raise error.in_file(name) from None
 
 
 def count_rows(
