@@ -21,8 +21,10 @@ from dstbench.schema.core import MAX_TURN, SCORES
 _SIMPLE: Final = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 # What Polars adds to the name of a second column of the same name.
 _SECOND: Final = "_duplicated_0"
-# A number in a name, and what it is multiplied by; not one that letters stand directly before or after: "t5", "v2.1b".
-_NUMBER: Final = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)(%|[kMB](?![A-Za-z0-9]))?(?![A-Za-z0-9]|\.\d)")
+# A number in a name, and what it is multiplied by; no letter stands directly after it, or before it but for the word that
+# orders the runs ("share10"): "t5" and "v2.1b" have none.
+_NUMBER: Final = r"(\d+(?:\.\d+)?)(%|[kMB](?![A-Za-z0-9]))?(?![A-Za-z0-9]|\.\d)"
+_ANY: Final = re.compile(r"(?<![A-Za-z0-9.])" + _NUMBER)
 _TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
@@ -133,13 +135,11 @@ def numbers_along(along: str, runs: Sequence[str]) -> tuple[str, dict[str, float
 
 
 def _of_names(along: str, runs: Sequence[str]) -> dict[str, float]:
-    after = re.compile(rf"(?<![a-z]){re.escape(along)}[-_= ]*(?=\d)", re.IGNORECASE)
-    matches = {run: list(_NUMBER.finditer(run)) for run in runs}
-    ends = {run: [match.end() for match in after.finditer(run)] for run in runs}
-    named = {run: [match for match in of_run if match.start() in ends[run]] for run, of_run in matches.items()}
+    after_the_word = re.compile(rf"(?i:(?<![a-z]){re.escape(along)}[-_= ]*){_NUMBER}")
+    named = {run: [*after_the_word.finditer(run)] for run in runs}
     if all(len(of_run) == 1 for of_run in named.values()):
         return {run: _value(match) for run, (match,) in named.items()}
-    values = {run: [_value(match) for match in of_run] for run, of_run in matches.items()}
+    values = {run: [_value(match) for match in _ANY.finditer(run)] for run in runs}
     differing = [column for column in zip(*values.values(), strict=False) if len(set(column)) > 1]
     if len({len(of_run) for of_run in values.values()}) > 1 or len(differing) != 1:
         hint = f"a table with the columns run and {along}: --along {along}=FILE.csv"

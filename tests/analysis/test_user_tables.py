@@ -15,6 +15,7 @@ from dstbench.errors import DstbenchError
     [
         ("share", ["ratio_0.01_seed_557", "ratio_1.0_seed_557"], [0.01, 1.0]),
         ("seed", ["ratio_0.01_seed_1", "ratio_0.5_seed_22"], [1, 22]),  # the number after the word
+        ("share", ["m1-share10", "m2-Share20"], [10, 20]),  # or directly after it
         ("size", ["t5-220M", "t5-3B"], [2.2e8, 3e9]),
         ("share", ["bert_5%", "bert_10%"], [0.05, 0.1]),
         ("share", ["t5_0.1_a", "t5_0.1_b", "t5_0.2_a"], [0.1, 0.1, 0.2]),  # ties

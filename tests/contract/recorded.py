@@ -68,9 +68,12 @@ def _text(value: Any) -> str:
         return str(value)
     name, content = value
     is_image = content[:4] in (b"\x89PNG", b"%PDF")
-    return f"{name} {'' if is_image else crc32(unnumbered(content.decode(errors='replace')))}"
+    text = _EXACT.sub(lambda number: _short(float(number[0])), content.decode(errors="replace"))
+    return f"{name} {'' if is_image else crc32(unnumbered(text))}"
 
 
+# Numbers whose last digits differ between processors.
+_EXACT: Final = re.compile(r"-?\d+\.\d{6,}(?:e[-+]?\d+)?")
 _HIDDEN: Final = re.compile(r"<(script|style)\b.*?</\1>|<svg(?! class=.interval).*?</svg>", re.DOTALL)
 # What a reader can see or use of a tag, besides its text.
 _USED: Final = re.compile(r'(?:title|href|value|aria-label|cx|x1|x2)="[^"]*"|\b(?:checked|selected|open|hidden)\b')
