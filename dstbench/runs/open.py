@@ -163,10 +163,10 @@ def open_runs(
         format, of_keys, slots, dialogues, turns_from, turn_step, unreadable or "error", missing or "error"
     )
     parts = _parts(data, names, options)
-    if len(parts) > 1 or gold is not None:  # check all before reading the first, which may take a while
-        for _, item in parts:
-            for path in [item] if isinstance(item, PATH) else item if are_shards(item) else ():
-                File(str(path)).check()
+    of_parts = ([item] if isinstance(item, PATH) else item if are_shards(item) else () for _, item in parts)
+    paths = [str(path) for of_part in of_parts for path in of_part]
+    for path in paths if len(paths) > 1 or gold is not None else ():
+        File(path).check()  # all before the first is read, which may take a while
     if isinstance(gold, (list, tuple)):
         from dstbench.readers.registry import check_parallel
 
