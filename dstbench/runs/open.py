@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -163,10 +163,10 @@ def open_runs(
         format, of_keys, slots, dialogues, turns_from, turn_step, unreadable or "error", missing or "error"
     )
     parts = _parts(data, names, options)
-    of_parts = ([item] if isinstance(item, PATH) else item if are_shards(item) else () for _, item in parts)
-    paths = [str(path) for of_part in of_parts for path in of_part]
-    for path in paths if len(paths) > 1 or gold is not None else ():
-        File(path).check()  # all before the first is read, which may take a while
+    files = [[item] if isinstance(item, PATH) else item if are_shards(item) else () for _, item in parts]
+    if sum(map(len, files)) > 1 or gold is not None:
+        for path in chain.from_iterable(files):  # all before the first is read, which may take a while
+            File(str(path)).check()
     if isinstance(gold, (list, tuple)):
         from dstbench.readers.registry import check_parallel
 
@@ -178,7 +178,7 @@ def open_runs(
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
         run = load(name, item, options)
         if isinstance(run, States) or golds:
-            run = _aligned(name, item, run, golds, options=options, split=split)
+            run = _aligned(name, files[number], run, golds, options=options, split=split)
         elif options.changes_states:
             raise UsageError(
                 f"{name}: a long table keeps its names and turn numbers",
@@ -343,28 +343,31 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         return item if item.name == name else replace(item, name=name)
     if isinstance(item, States):
         return item
+    loaded: Run | States | None = None
+    paths = [item] if isinstance(item, PATH) else item if are_shards(item) else ()
     if isinstance(item, PATH) and (file := File(str(item))).is_parquet and options.format != "records":
         if options.format is not None:
             raise file.error(f"a Parquet file, not one of format {options.format}", "omit --from: it is a long table")
-        if (run := open_table(name, file)) is not None:
-            return run
-        if _is_long(table := parquet.read(file), options):
-            return _of_frame(name, table, file.name, options)
-    paths = [item] if isinstance(item, PATH) else item if are_shards(item) else ()
-    if paths:
+        loaded = open_table(name, file)
+        if loaded is None and _is_long(table := parquet.read(file), options):
+            loaded = _of_frame(name, table, file.name, options)
+    if loaded is None and paths:
         from dstbench.readers.registry import read  # loads many modules, which long tables do not need
         from dstbench.readers.source import Source
 
         sources = [Source.of(file)] if isinstance(item, PATH) else [Source(str(path)) for path in paths]
         of_split = split if isinstance(item, PATH) else None
-        parts = [read(one, options.format, of_split, options.keys, options.unreadable) for one in sources]
-        return renamed(merge_states(parts), options)
-    if isinstance(item, RunIn):
+        loaded = merge_states(
+            [read(one, options.format, of_split, options.keys, options.unreadable) for one in sources]
+        )
+    elif loaded is None and isinstance(item, RunIn):
         file = File(item.path)
         with parquet.reading(file.name):
             rows = parquet.scan(file).table.filter(_RUNS.eq(item.run))
-        return _of_frame(name, rows, f"{file.name}, run {item.run}", options)
-    return _of_frame(name, item, name, options) if _is_frame(item) else _from_memory(item, name, options)
+        loaded = _of_frame(name, rows, f"{file.name}, run {item.run}", options)
+    elif loaded is None:
+        loaded = _of_frame(name, item, name, options) if _is_frame(item) else _from_memory(item, name, options)
+    return renamed(loaded, options) if isinstance(loaded, States) and options.changes_states else loaded
 
 
 def _of_frame(name: str, frame: Any, source: str, options: ReadOptions) -> Run | States:
@@ -389,17 +392,15 @@ def _from_memory(item: Any, source: str, options: ReadOptions) -> States:
     from dstbench.readers.registry import read_document
 
     if isinstance(item, (Mapping, list, tuple)) and (states := read_document(item, source, options)) is not None:
-        return renamed(states, options)
+        return states
     if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
         raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
-    return renamed(from_memory(item, source, options.keys, options.unreadable), options)
+    return from_memory(item, source, options.keys, options.unreadable)
 
 
 def renamed(states: States, options: ReadOptions) -> States:
     """States renamed and renumbered as the options say."""
-    if not options.changes_states:
-        return states
     from dstbench.readers.renaming import rename, renumber
 
     if options.turns_from is not None or options.turn_step is not None:
@@ -425,7 +426,7 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
     table = with_canonical_names(rows, source=source).sort("dialogue", "slot", "turn")
     coverage = check_long(table, source=source)
     if options.changes_states:
-        return renamed(from_long(table, source), options)
+        return from_long(table, source)
     report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
     report_slots(source, table)
     frames = table.filter(IS_FRAME)
@@ -445,7 +446,7 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
 
 def _aligned(
     name: str,
-    item: Any,
+    files: Sequence[str | PathLike[str]],
     loaded: Run | States,
     golds: Mapping[str, States],
     *,
@@ -470,7 +471,7 @@ def _aligned(
     meta = {
         "schema_version": SCHEMA_VERSION if aligned.frames else 1,
         "run": name,
-        "files": [path_text(path) for path in item] if are_shards(item) else [states.source],
+        "files": [path_text(path) for path in files] if len(files) > 1 else [states.source],
         "format": states.format,
         "gold": gold and gold.source,
         "missing": f"empty+{missing}" if was_empty else missing,
