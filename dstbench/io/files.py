@@ -81,11 +81,9 @@ class File:
     @cached_property
     def foreign(self) -> Foreign | None:
         """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
-        place = self._place
-        if isinstance(place, zipfile.Path) and os.path.isfile(self.path):  # the zip itself, not a path into it
-            members = by_members(place.root.namelist())
-            if members is not None:
-                return members
+        place, is_file = self._place, os.path.isfile(self.path)  # a zip itself, not a path into it
+        if isinstance(place, zipfile.Path) and is_file and (kind := by_members(place.root.namelist())):
+            return kind
         return None if self.is_folder else by_content(self.content(LOOKED_AT))
 
     @property

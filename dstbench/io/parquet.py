@@ -119,8 +119,9 @@ def write(
             finally:
                 writer.is_open = False  # else it is closed once more when it is collected, and complains
         with temporary.open("r+b") as sealed, mmap(sealed.fileno(), 0) as content:
-            start, checksum = content.rfind(_BEGIN + _UNSEALED) + len(_BEGIN), crc32(content)
-            content[start : start + len(_UNSEALED)] = f"{len(content):016x}{checksum:08x}".encode()
+            if (begin := content.rfind(_BEGIN + _UNSEALED)) >= 0:  # else it is a file without a seal
+                seal = f"{len(content):016x}{crc32(content):08x}".encode()
+                content[begin + len(_BEGIN) : begin + len(_BEGIN) + len(seal)] = seal
 
 
 def damaged(reason: str) -> pl.exceptions.ComputeError:
