@@ -257,8 +257,10 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> tuple[str, 
     """The option that makes values equal which differ by spelling only, and its JGA, if that is a point above `jga`."""
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
-    slots = frozenset[str]().union(*over_parts(run, lambda part: gold_slots(part.rows().cells)))
-    may = convention == PROFILES["verbatim"] and not suits(_CANONICAL, slots)
+    may = convention == PROFILES["verbatim"]
+    if may:
+        slots = frozenset[str]().union(*over_parts(run, lambda part: gold_slots(part.rows().cells)))
+        may = not suits(_CANONICAL, slots)
     # What the profile gains must be by spelling, not by slots that it does not score.
     if may and _jga(run, _CANONICAL) == _jga(run, _CANONICAL_OF_ALL):
         options = {"--profile star": _CANONICAL, **options}
