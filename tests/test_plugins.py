@@ -144,9 +144,9 @@ UNUSABLE = {
         "parameter 'k' has no default",
     ),
     "no statistics": (
-        "metric", f"{METRIC_HEAD}@dataclass(frozen=True)\nclass X(Metric):\n    name = 'odd'\n"
-        "    def stats(self): return {'a': self.b}\n", "other:X",
-        "stats() fails: AttributeError: 'X' object has no attribute 'b' (other.py, line 6)",
+        "metric", f"{METRIC_HEAD}def of(x): return x.b\n@dataclass(frozen=True)\nclass X(Metric):\n    name = 'odd'\n"
+        "    def stats(self): return {'a': of(self)}\n", "other:X",
+        "stats() fails: AttributeError: 'X' object has no attribute 'b' (other.py, line 3)",
     ),
     "a format without functions": (
         "format", "from dstbench.readers import Format\n"

@@ -21,8 +21,8 @@ from dstbench.schema.core import MAX_TURN, SCORES
 _SIMPLE: Final = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 # What Polars adds to the name of a second column of the same name.
 _SECOND: Final = "_duplicated_0"
-# A number in a name, and what it is multiplied by; no letter stands directly after it, or before it but for the word that
-# orders the runs ("share10"): "t5" and "v2.1b" have none.
+# A number in a name, and what it is multiplied by. No letter stands directly after it, nor before it, but for the word
+# that orders the runs ("share10"): "t5" and "v2.1b" have none.
 _NUMBER: Final = r"(\d+(?:\.\d+)?)(%|[kMB](?![A-Za-z0-9]))?(?![A-Za-z0-9]|\.\d)"
 _ANY: Final = re.compile(r"(?<![A-Za-z0-9.])" + _NUMBER)
 _TIMES: Final = {"": 1.0, "%": 0.01, "k": 1e3, "M": 1e6, "B": 1e9}

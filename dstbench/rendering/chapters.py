@@ -284,8 +284,8 @@ def _title(page: Report) -> str:
     if page.title != TITLE:
         return page.title
     names = page.explorer.content["runs"]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}: dialogue state tracking{' compared' * (len(names) > 1)}"
+    others = f" and {len(more)} more" if (more := names[_NAMED:]) else ""
+    return f"{', '.join(names[:_NAMED])}{others}: dialogue state tracking{' compared' * (len(names) > 1)}"
 
 
 def _file(name: str) -> str:

@@ -158,3 +158,16 @@ def test_the_figures_of_the_t5_runs(data: Path) -> None:
     assert noise[:2] == ["aga", "rsa"]
     apart = dict(found.power.select("metric", "apart_adjusted").iter_rows())
     assert apart["aga"] == max(apart.values()) >= 14
+
+
+@QUIET
+def test_intervals_of_tau_on_the_t5_runs_without_the_correction_for_noise(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Percentiles of resamples, whose ends lie between two values that tau can have: other seeds give the next one."""
+    monkeypatch.setattr("dstbench.analysis.rankings.stability", lambda *_: 1.0)
+    files = sorted(str(path) for path in (data / "predictions/gca_t5_train").glob("ratio*.json"))
+    found = dstbench.compare_metrics(files, metrics="aga,tla", along="share", resamples=2000, seed=5)
+    ends = {metric: of_ends for metric, *of_ends in found.validity.filter(measure="tau")
+            .select("metric", "low", "high").iter_rows()}  # fmt: skip
+    assert ends == {"aga": pytest.approx([0.64, 1], abs=0.02), "tla": pytest.approx([0.33, 0.79], abs=0.02)}

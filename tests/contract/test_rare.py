@@ -348,6 +348,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
     **{f"a slot map, {name}": on("score one.jsonl --slot-map map.csv", map_csv=text) for name, text in {
         "two meanings": "hotel-area,hotel-zone\nhotel-area,hotel-place\n", "one column": "hotel-area\n",
         "three columns": "hotel-area,hotel-zone,x\n", "an empty cell": "hotel-area,\n",}.items()},
+    "a slot map of gold, too": on("score p.jsonl --gold g.jsonl --slot-map map.csv", map_csv="hotel-zone,hotel-area\n",
+        p_jsonl=turns("D1 0 > hotel-zone=north"), g_jsonl=turns("D1 0 hotel-zone=north")),
     "a slot map that joins two slots": on("score two.jsonl --slot-map map.csv", map_csv="hotel-area,hotel-stars\n"),
     "keys, format, unreadable and missing together": on(
         "score p.jsonl --gold two.jsonl --from records --unreadable wrong --missing wrong -m jga --keys pred=out",
@@ -543,6 +545,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "Excel's line": "sep=;\nrun;share\ntwo;5\nrival;10\n"}.items()},
     "metrics of one run": on("compare-metrics two.jsonl -m jga,f1 --resamples 20"),
     "metrics of two runs": on("compare-metrics two.jsonl rival.jsonl -m jga,f1 --resamples 20"),
+    "metrics of which one is a count": on("compare-metrics two.jsonl rival.jsonl -m jga,missed --resamples 20 --all"),
     "metrics of runs and a table": on("compare-metrics two.jsonl --table t.csv",
         t_csv="model,metric,value\na,jga,0.5\n"),
     **{f"a table of scores, {name}": on(f"compare-metrics --table t.csv {options}",
@@ -555,6 +558,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     # --- Correlations
     **{f"the test {test}": on(f"correlate keen.jsonl -m jga,fga,gca --versus jga,fga,gca --test {test}")
         for test in ("all", "hotelling1940", "silver2004", "zou2007")},
+    "two negative correlations": on("correlate hasty.jsonl -m jga,mistakes,over --versus jga,mistakes,over"),
     "a test of other correlations": on("correlate keen.jsonl hasty.jsonl -m jga,fga --between-runs --test fisher1925"),
     **{f"correlate {options}": on(f"correlate keen.jsonl {options}") for options in (
         "-m jga,fga,gca --versus jga,fga,gca --test all --per turn", "-m jga,fga --between-runs", "-m jga",
@@ -587,16 +591,28 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "diagnose what gold lacks": on("diagnose p.jsonl", p_jsonl=turns("D1 0 > hotel-area=north, D2 0 > ")),
     # --- Checks, dialogues, changes, queries
     "check with a number for values": on("check two.jsonl --ontology o.json", o_json='{"hotel-area": 3}'),
+    **{f"check {n} predictions that are empty": on("check p.jsonl", p_jsonl=turns(", ".join(
+        f"D{at} 0 >, D{at} 1 hotel-area=a >" for at in range(n)))) for n in (1, 5)},
+    "changes in both ways are read before more in one way": on("diff a.jsonl b.jsonl --resamples 20 --most 1", **{
+        f"{run}_jsonl": turns(", ".join(
+            f"D{dialogue} {at} hotel-area=a > hotel-area={'a' if is_right else 'b'}"
+            for dialogue, of_turns in enumerate(rights) for at, is_right in enumerate(of_turns)))
+        for run, rights in (("a", ([1] * 5, [1, 1, 1, 1, 0, 0])), ("b", ([0] * 5, [0, 0, 0, 0, 1, 1])))}),
     "nothing changed": on("diff two.jsonl b.jsonl --resamples 20", b_jsonl=TWO),
     "check states that forget": on("check p.jsonl --strict",
         p_jsonl=turns("D1 0 hotel-area=north > , D1 1 hotel-area=north > hotel-area=north, D1 2 hotel-area=north > ")),
     **{f"query {sql}": on(f'query "{sql}" two.jsonl') for sql in (
         "", "DROP TABLE long", "delete from long", "SELECT * FROM read_csv('x.csv')", "SHOW TABLES",
         "SELECT count(*) AS n FROM long", "SELECT slot FROM long WHERE slot = 'x'")},
+    "a query of turns under a convention": on("query 'SELECT n_correct, n_gold FROM turns' p.jsonl --profile star",
+        p_jsonl=turns("D1 0 hotel-area=centre;hotel-name=a b > hotel-area=center;hotel-name=a c")),
+    "names in other letters under a profile with partial credit": on("score p.jsonl --profile sgd -m jga,soft-aga",
+        p_jsonl=turns("D1 0 hotel-name=Fat Duck > hotel-name=fat duck")),
     **{f"query a table called {name}": on(f'query "SELECT 1 AS n" two.jsonl --table {name}=t.csv',
         t_csv="a,b\n1,2\n") for name in ("long", "3x")},
     # --- Signatures
     **{f"a signature with {new}": on(f"signature '{SIGNATURE.replace(old, new)}'") for old, new in (
+        ("|v:", "|turns:last|v:"),
         ("missing:error", "missing:wrong+empty"), ("missing:error", "missing:wrng"), ("verbatim.1", "verbatim.9"),
         ("verbatim.1", "mine#44136fa3|dontcare:drop"), ("verbatim.1", "mine#44136fa3+|dontcare:drop"),
         ("verbatim.1", "verbatimm.1"), ("verbatim.1", "mylab.1@mypackage-1.0"), ("jga|", "mine@mypackage-1.0|"),

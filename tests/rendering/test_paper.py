@@ -125,5 +125,8 @@ def test_methods_say_how_turns_without_a_prediction_count(
     monkeypatch.setattr("dstbench.rendering.charts.draw.draw_figure", lambda *_: b"")  # sentences alone are asked for
     states = [{"dialogue_id": f"D{n}", "turn": 0, "gold": {"hotel-area": "north"}} for n in range(4)]
     preds = [{"dialogue_id": f"D{n}", "turn": 0, "pred": {"hotel-area": "north"}} for n in range(3)]
-    page = dstbench.report({"a": preds, "b": preds}, gold=states, missing=missing, metrics="jga", most=1)
-    assert sentence in page.to_paper()["methods.tex"].decode()
+    other = dstbench.profile("trade", multi="any")
+    page = dstbench.report({"a": preds, "b": preds}, gold=states, missing=missing, metrics="jga", most=1, profile=other)
+    text = page.to_paper()["methods.tex"].decode()
+    assert sentence in text
+    assert r"trade@faithful.1+ (\citealp{wu-etal-2019}: gold's labels fixed" in " ".join(text.split())
