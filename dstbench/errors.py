@@ -29,11 +29,9 @@ _KEYWORDS: Final = {
 
 def in_python(message: str) -> str:
     """A message with the names of keyword arguments in place of the command line's options."""
-
-    def keyword(option: re.Match[str]) -> str:
-        return f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`" if option[1] else option[0]
-
-    return _OPTION.sub(keyword, message)
+    return _OPTION.sub(
+        lambda option: f"`{_KEYWORDS.get(option[1], option[1].replace('-', '_'))}`" if option[1] else option[0], message
+    )
 
 
 class DstbenchError(ValueError):

@@ -16,8 +16,8 @@ from dstbench.conventions.slots import (
     are_multiwoz,
     canonical_dialogue,
     hint_at_dialogue,
+    merged_spellings,
     slot_total,
-    spelled_with_book,
     split_pair,
 )
 from dstbench.errors import did_you_mean, in_python, percent, visible
@@ -25,7 +25,7 @@ from dstbench.io.escape import csv_text, json_text, markdown_text
 from dstbench.io.files import path_text
 from dstbench.io.foreign import by_content, url
 from dstbench.io.tables import separator_of
-from dstbench.metrics.base import exact_sum, in_parts, in_steps
+from dstbench.metrics.base import exact_sum
 from dstbench.metrics.registry import name_of, sign_of
 
 LOSE = "dontcare='lose' is none of keep, drop, drop-gold, drop-pred, skip"
@@ -79,14 +79,12 @@ EXAMPLES: list[tuple[Any, tuple[Any, ...], Any]] = [
     (split_pair, ("hotel-name-alpha-milton",), ("hotel-name", "alpha-milton")),
     (split_pair, ("hotel-book people-3",), ("hotel-book people", "3")),
     (split_pair, ("north",), None),
-    (spelled_with_book, (["hotel-day", "train-day"],), {"hotel-book day": False}),
-    (spelled_with_book, (["hotel-people", "hotel-book people"],), {"hotel-book people": None}),
+    (merged_spellings, ([("hotel-book day", False)],), {"hotel-book day": False}),
+    (merged_spellings, ([("hotel-book people", False), ("hotel-book people", True)],), {"hotel-book people": None}),
     (mwzeval.normalise, ("attraction-name", "Christ College"), "christ's college"),
     (mwzeval.normalise, ("train-leaveat", "after 5 pm"), "17:00"),
     (lambda text: str(Matcher.parse(text)), ("levenshtein:least=0.955",), "levenshtein:least=0.955"),
     (lambda text: str(Matcher.parse(text)), ("levenshtein",), "levenshtein:least=0.9"),
-    (lambda ratio: pl.select(in_steps(in_parts(pl.lit(ratio)))).item(), (1 / 8192,), 1),
-    (lambda ratio: pl.select(in_steps(in_parts(pl.lit(ratio)))).item(), (0.5,), 2048),
 ]  # fmt: skip
 
 

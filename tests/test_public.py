@@ -13,6 +13,7 @@ import pydoc
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -40,7 +41,8 @@ def classes() -> dict[str, str]:
 def members(owner: str, thing: Any) -> Iterator[tuple[str, Any]]:
     yield owner, thing
     if inspect.isclass(thing):
-        for name, member in vars(thing).items():
+        for name, kept in vars(thing).items():
+            member = property(kept.func) if isinstance(kept, cached_property) else kept
             if not name.startswith("_") and (isinstance(member, (property, classmethod)) or inspect.isfunction(member)):
                 yield f"{owner}.{name}", member
 

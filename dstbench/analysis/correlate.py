@@ -32,7 +32,6 @@ from dstbench.schema.core import TURNS
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import over_parts
 from dstbench.scoring.scope import open_under
-from dstbench.scoring.turns import scored_turns
 from dstbench.stats import (
     Jackknifed,
     Outcome,
@@ -473,7 +472,7 @@ def _of_run(
         table, signatures = per_dialogue(run, metrics, convention)
         return table.select(*dict.fromkeys(("dialogue", *variables))), signatures
     needed = dict.fromkeys(["dialogue", "turn", *columns])
-    of_parts = over_parts(run, lambda part: scored_turns(part.turns(convention), convention).select(*needed).collect())
+    of_parts = over_parts(run, lambda part: part.turns(convention).scored.select(*needed).collect())
     table, signatures = with_scores(pl.concat(of_parts), ["dialogue", "turn"], run, metrics, convention)
     return table.select(*dict.fromkeys(("dialogue", "turn", *variables))), signatures
 

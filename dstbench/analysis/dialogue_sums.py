@@ -20,7 +20,6 @@ from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import warn_of_scores
 from dstbench.scoring.score import score_run, warn_of_differences, warn_of_frames
-from dstbench.scoring.turns import scored_turns
 from dstbench.stats import as_exact_floats
 
 _SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")
@@ -84,8 +83,8 @@ def _difference(one: Run, other: Run, convention: Convention) -> DstbenchError:
 
     def gold_of_part(part: Part) -> pl.DataFrame:
         """The scored turns, each with the values that gold has."""
-        values = part.laid_out().judged(convention).drop_nulls("g").select("number", "turn", "slot", "g", "gold")
-        turns = scored_turns(part.turns(convention), convention).select("number", "dialogue", "turn")
+        values = part.rows().judged(convention).drop_nulls("g").select("number", "turn", "slot", "g", "gold")
+        turns = part.turns(convention).scored.select("number", "dialogue", "turn")
         return turns.join(values, on=["number", "turn"], how="left").drop("number").cast(pl.String).collect()
 
     turn, cell = ["dialogue", "turn"], ["dialogue", "turn", "slot"]

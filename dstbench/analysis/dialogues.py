@@ -27,7 +27,6 @@ from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import warn_of_alternatives
 from dstbench.scoring.score import score_run
-from dstbench.scoring.turns import scored_turns
 
 #: Number of equal parts of a dialogue in which first failures are counted.
 FAILURE_BINS: Final = 10
@@ -61,7 +60,7 @@ def cut_to(run: Run, dialogues: Iterable[str]) -> Run:
 
 
 def _of_part(part: Part, convention: Convention) -> pl.DataFrame:
-    turns = scored_turns(part.turns(convention), convention).with_columns(
+    turns = part.turns(convention).scored.with_columns(
         t=pl.int_range(pl.len()).over("number"),
         m=pl.sum_horizontal("gca_wrong", "gca_missed", "gca_over").cast(pl.Int64),
         wrong=pl.col("n_union").cast(pl.Int64) - pl.col("n_correct"),

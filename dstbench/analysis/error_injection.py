@@ -38,7 +38,7 @@ from dstbench.metrics import Metric
 from dstbench.readers.frames import IS_FRAME
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import each_part, over_parts
-from dstbench.scoring.rows import with_domains
+from dstbench.scoring.rows import DOMAIN
 from dstbench.scoring.sums import scores, sum_up
 from dstbench.scoring.values import with_judgements
 
@@ -156,7 +156,7 @@ def _frequent_in_gold(run: Run, convention: Convention) -> tuple[pl.DataFrame, p
     values = values.with_columns(of_slot=pl.col("n").sum().over("slot"))
     values = values.sort("n", "slot", "value", descending=[True, False, False])
     slots = values.unique("slot", keep="first", maintain_order=True).sort("of_slot", "slot", descending=[True, False])
-    slots = with_domains(slots.lazy()).select("domain", other="slot", usual="value").collect()
+    slots = slots.select(DOMAIN, other="slot", usual="value")
     return values.filter(pl.int_range(pl.len()).over("slot") < _CANDIDATES).select("slot", "value", "meaning"), slots
 
 
@@ -204,7 +204,7 @@ def _with_errors(
     changes: pl.DataFrame, rows: pl.DataFrame, values: pl.DataFrame, slots: pl.DataFrame, convention: Convention
 ) -> pl.DataFrame:
     """Changes of gold with what errors need, null if there is none: `wrong`, `other`, `usual`, `swaps`, `is_late`."""
-    changes = with_domains(changes.lazy()).collect().with_row_index("change")
+    changes = changes.with_columns(DOMAIN).with_row_index("change")
     options = changes.select("change", "number", "slot", "gold").join(values, on="slot", maintain_order="left_right")
     options = with_judgements(options.rename({"value": "pred"}).lazy(), convention).collect()
     options = options.filter(~pl.col("ok") & pl.col("p").is_not_null())

@@ -24,7 +24,7 @@ from dstbench.metrics import Metric, parse_all
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
 from dstbench.readers.states import States, StatesBuilder, sides_of, warn_of_notes
-from dstbench.runs.align import check_missing, gold_of, named_under, usable_aliases
+from dstbench.runs.align import gold_of, named_under, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, gold_alone, open_gold, open_runs
 from dstbench.runs.run import Run
@@ -79,8 +79,8 @@ class Evaluator:
         self._convention = as_convention(profile)
         check_metrics(self._convention)
         self._missing: Missing = missing or self._convention.missing
-        check_missing(self._missing)
-        self._gold = open_gold(gold, split, ReadOptions(keys=Keys.of(keys)))
+        options = ReadOptions(keys=Keys.of(keys) if keys else None, missing=self._missing)
+        self._gold = open_gold(gold, split, options)
         splits = [] if self._gold.splits is None else sorted(self._gold.splits["split"].unique())
         if len(splits) > 1:
             what = f"{self._gold.source} has the splits {', '.join(splits)}"

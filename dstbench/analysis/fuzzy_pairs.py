@@ -44,7 +44,7 @@ def fuzzy_pairs(data: Data, *, profile: str | Convention = "qian2021", **reading
         )
 
     def accepted(part: Part) -> pl.LazyFrame:
-        rows = with_matches(part.laid_out().judged(convention), convention.exact(), "g", "p", "equal")
+        rows = with_matches(part.rows().judged(convention), convention.exact(), "g", "p", "equal")
         return rows.filter(pl.col("ok") & ~pl.col("equal")).select("slot", gold="g", pred="p")
 
     pair, tables = ["slot", "gold", "pred"], []

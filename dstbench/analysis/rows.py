@@ -46,6 +46,6 @@ def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpac
 
 
 def _of_run(run: Run, convention: Convention) -> pl.LazyFrame:
-    rows = pl.concat([with_is_scored(part.rows(convention), convention) for part in each_part(run)])
+    rows = pl.concat([with_is_scored(part.rows().with_counts(convention), convention) for part in each_part(run)])
     columns = [pl.col(name).cast(column.dtype) for name, column in ROWS.columns.items()]
     return rows.with_columns(run=pl.lit(run.name)).select(columns)

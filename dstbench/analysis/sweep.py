@@ -107,7 +107,8 @@ def _of_run(run: Run, metrics: Sequence[Metric], conventions: Mapping[str, Conve
             continue
         choices = what_counts(convention, metrics)
         if choices not in known:
-            refuse_without_states(run, metrics, (), convention)
+            if run.meta.get("only"):
+                refuse_without_states(run, metrics, (), convention)
             sums = sum_up(named, metrics, (), convention)
             values, sizes = scores(sums.metrics, sums.table).row(0), sums.table[["turns", "dialogues"]].row(0)
             of_each = [(metric, value, *sizes) for metric, value in zip(sums.metrics, values, strict=True)]

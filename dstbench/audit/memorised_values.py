@@ -33,7 +33,7 @@ from dstbench.schema.record import Record
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
-from dstbench.scoring.turns import TURN, scored_turns
+from dstbench.scoring.turns import TURN
 
 _VALUE: Final = ["slot", "kind", "pred"]
 
@@ -136,8 +136,8 @@ def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.Da
     turns_with_context = said.select("dialogue", "turn").unique().with_columns(has_context=pl.lit(True))
 
     def of_part(part: Part) -> pl.DataFrame:
-        scored = scored_turns(part.turns(convention), convention).select(TURN)
-        wrong = part.rows(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
+        scored = part.turns(convention).scored.select(TURN)
+        wrong = part.rows().with_counts(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
         wrong = wrong.join(scored, on=TURN, how="semi", maintain_order="left").select(
             *("dialogue", "turn"),
             pl.col("slot", "gold").cast(pl.String),

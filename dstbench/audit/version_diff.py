@@ -44,7 +44,7 @@ from dstbench.schema.audit import (
     KINDS,
 )
 from dstbench.schema.record import Record
-from dstbench.scoring.rows import with_domains
+from dstbench.scoring.rows import DOMAIN
 from dstbench.scoring.values import with_matches
 
 _CHANGE: Final = ["slot", "before", "after", "kind"]
@@ -181,7 +181,7 @@ def _compare(long: pl.DataFrame, convention: Convention) -> pl.DataFrame:
         for suffix, meaning in (("", convention), ("_loosely", loose))
         for name, side in (("old", "gold"), ("new", "pred"))
     }
-    rows = with_domains(long.lazy()).with_columns(**values, group=pl.struct("dialogue", "slot").rle_id())
+    rows = long.lazy().with_columns(DOMAIN, **values, group=pl.struct("dialogue", "slot").rle_id())
     rows = rows.with_columns(next_old=_next("old"), next_new=_next("new"))
     for name, old, new in (("match", "old", "new"), ("earlier", "next_old", "new"), ("later", "old", "next_new")):
         rows = with_matches(rows, convention, old, new, name)

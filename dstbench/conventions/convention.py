@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, Literal, get_args, get_origin
 
 from dstbench.conventions.choices import CHOICES, SIGNED, Choices, description, file_type
@@ -56,7 +57,7 @@ class Convention(Choices, Record):
         """The name of the slot set that is scored; None: no named set is."""
         return self.slots if self.slots in SLOT_SETS else None
 
-    @property
+    @cached_property
     def scope(self) -> frozenset[str] | None:
         """The slots that are scored; None: all."""
         if self.slots in SLOT_SETS:
@@ -69,22 +70,22 @@ class Convention(Choices, Record):
             else self.schema.kind(categorical=SLOT_KINDS[self.slots])
         )
 
-    @property
+    @cached_property
     def scope_name(self) -> str:
         """The name of the scored slots, if not all slots are scored."""
         return self.slots or "schema"
 
-    @property
+    @cached_property
     def drops_turns(self) -> bool:
         """Whether turns with gold values, but with none of a scored slot, are left out; never with SGD's frames."""
         return self.slots is not None and self.outside == "dropped" and self.domain_turns != "frames"
 
-    @property
+    @cached_property
     def is_fuzzy(self) -> bool:
         """Whether a prediction may match without being equal to gold or one of its alternatives."""
         return self.match != "exact" or self.labels is not None
 
-    @property
+    @cached_property
     def takes_gold_as_written(self) -> bool:
         """Whether gold is scored as the file has it, except that the usual literals for "absent" are dropped."""
         drops_only_absent = absent_literals(self, "gold") == frozenset(NOTHING)
@@ -93,11 +94,13 @@ class Convention(Choices, Record):
 
     def loosened(self) -> Convention:
         """The same convention with the steps `normalise.LOOSE` after its own."""
+        return self._loosened
 
-        def loosened(steps: tuple[str, ...]) -> tuple[str, ...]:
-            return *steps, *(step for step in LOOSE if step not in steps)
-
-        return replace(self, gold_steps=loosened(self.gold_steps), pred_steps=loosened(self.pred_steps))
+    @cached_property
+    def _loosened(self) -> Convention:
+        both = self.gold_steps, self.pred_steps
+        gold, pred = ((*own, *(step for step in LOOSE if step not in own)) for own in both)
+        return replace(self, gold_steps=gold, pred_steps=pred)
 
     def exact(self) -> Convention:
         """The same convention with exact matching."""
@@ -109,11 +112,12 @@ class Convention(Choices, Record):
         Returns:
             Key to text; ``profile`` first.
         """
-        return {
-            key: to_text(getattr(self, choice.name))
-            for key, choice in SIGNED.items()
-            if key == "profile" or getattr(self, choice.name) != choice.default
-        }
+        return dict(self._settings)
+
+    @cached_property
+    def _settings(self) -> dict[str, str]:
+        values = {key: (getattr(self, choice.name), choice.default) for key, choice in SIGNED.items()}
+        return {key: to_text(value) for key, (value, default) in values.items() if key == "profile" or value != default}
 
 
 Convention.__doc__ = "\n    ".join(

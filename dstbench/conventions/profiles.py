@@ -263,7 +263,10 @@ def profile(name: str | PathLike[str], **overrides: Any) -> Convention:
     if not isinstance(name, (str, PathLike)):
         raise UsageError(f"{name!r} is not a profile", hint='the name of one, "star", or a file of choices')
     name = fspath(name)
-    base = _in_file(Path(name)) if name.endswith(ENDING) else _named(name)
+    base = _in_file(Path(name)) if name.endswith(ENDING) else None
+    base = base or PROFILES.get(name) or PROFILES.get(f"{name}@faithful") or PLUGINS.find(name)
+    if base is None:
+        raise UsageError(f"there is no profile {name!r}", hint=_other_profiles(name))
     chosen = {key: value for key, value in overrides.items() if value is not None}
     if unknown := chosen.keys() - CHOICES.keys():
         check_known(sorted(unknown), CHOICES, "a convention has no {!r}")
@@ -271,19 +274,11 @@ def profile(name: str | PathLike[str], **overrides: Any) -> Convention:
     return base if changed == base else replace(changed, name=f"{base.name}+")
 
 
-def _named(name: str) -> Convention:
-    """The convention of the profile with this name."""
-    base = PROFILES.get(name) or PROFILES.get(f"{name}@faithful") or PLUGINS.find(name)
-    if base is None:
-        raise UsageError(f"there is no profile {name!r}", hint=_other_profiles(name))
-    return base
-
-
 def _in_file(path: Path) -> Convention:
     """The convention of a TOML file."""
     base, chosen = read_choices(path)
     try:
-        convention = _with(_named(base), chosen)
+        convention = _with(profile(base), chosen)
     except UsageError as error:
         raise DstbenchError(error.what, file=error.file or str(path), hint=error.hint) from None
     stem = re.sub(r"[^\w.-]", "-", path.stem)

@@ -7,7 +7,7 @@ unknown name as is, and its callers report it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -103,18 +103,11 @@ def canonical_slot(name: str) -> str:
     return canonical if canonical in KNOWN_SLOTS else name
 
 
-def spelled_with_book(names: Iterable[str]) -> dict[str, bool | None]:
-    """For each booking slot among slots as a file spells them: whether it is with ``book``; None: in both ways."""
-    of_names = ({slot: "book" in name.lower()} for name in names if "-book " in (slot := canonical_slot(name)))
-    return merged_spellings(of_names)
-
-
-def merged_spellings(parts: Iterable[Mapping[str, bool | None]]) -> dict[str, bool | None]:
-    """What `spelled_with_book` returns for all names of several parts, each of which it was called for."""
+def merged_spellings(spellings: Iterable[tuple[str, bool | None]]) -> dict[str, bool | None]:
+    """Whether each booking slot is spelled with ``book``, of pairs of a slot and whether it is; None: in both ways."""
     merged: dict[str, bool | None] = {}
-    for part in parts:
-        for slot, with_book in part.items():
-            merged[slot] = with_book if merged.get(slot, with_book) == with_book else None
+    for slot, with_book in spellings:
+        merged[slot] = with_book if merged.get(slot, with_book) == with_book else None
     return merged
 
 

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, Final, Self
 
 from dstbench.errors import DstbenchError
 from dstbench.io import archives
@@ -35,18 +35,11 @@ class File:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.name = path_text(path)
+        self._begins = b""  # its first bytes, once `_place` has opened it
 
     def error(self, what: str, hint: str | None = None, **where: Any) -> DstbenchError:
         """A `DstbenchError` about this file."""
         return DstbenchError(what, file=self.name, hint=hint, **where)
-
-    @property
-    def utf8_path(self) -> str:
-        """The absolute path, for libraries that open files only by names in UTF-8."""
-        path = str(self.path.absolute())
-        if path_text(path) != path:
-            raise self.error("the path of a Parquet file must be UTF-8", "rename it, or its folder")
-        return path
 
     @property
     def title(self) -> str:
@@ -64,8 +57,8 @@ class File:
             return self.path
         with self._reading(), outer.open("rb") as file:
             note(file.fileno())
-            is_zip = file.read(4).startswith(archives.ZIP)
-        if not is_zip:
+            self._begins = file.read(4)
+        if not self._begins.startswith(archives.ZIP):
             if outer != self.path:
                 raise self.error(f"no such file: {outer} is not a zip")
             return self.path
@@ -88,8 +81,8 @@ class File:
     @cached_property
     def foreign(self) -> Foreign | None:
         """The kind of file that this is, if no data are read from that kind, such as a pickle; None: it may be data."""
-        names = self._place.root.namelist() if isinstance(self._place, zipfile.Path) else []
-        if os.path.isfile(self.path) and (kind := by_members(names)):  # the zip itself, not a path into it
+        place, is_file = self._place, os.path.isfile(self.path)  # a zip itself, not a path into it
+        if isinstance(place, zipfile.Path) and is_file and (kind := by_members(place.root.namelist())):
             return kind
         return None if self.is_folder else by_content(self.content(LOOKED_AT))
 
@@ -106,10 +99,9 @@ class File:
     @cached_property
     def is_parquet(self) -> bool:
         """Whether the file starts as Parquet does."""
-        if isinstance(self._place, zipfile.Path) or self.is_folder:
+        if isinstance(self._place, zipfile.Path) or os.path.isdir(self._place):
             return False
-        with self._reading(), self._disk() as file:
-            return file.read(4) == b"PAR1"
+        return (self._begins or self.content(4)) == b"PAR1"
 
     # --- its content --------------------------------------------------------------------------------------------------
 
@@ -126,9 +118,11 @@ class File:
                     raise self.error("an encrypted zip", "unpack it with its password and give what was inside")
                 of_zip = partial(place.root.open, entry)
                 content = archives.content(of_zip, "zip", entry.compress_size, self.error, most)
+            elif os.path.isfile(place) or not self.is_pipe:
+                of_disk = partial(place.open, "rb", buffering=0)
+                content = archives.content(of_disk, "", os.path.getsize(place), self.error, most)
             else:
-                size = len(self._piped) if self.is_pipe else os.path.getsize(place)
-                content = archives.content(self._disk, "", size, self.error, most)
+                content = archives.content(lambda: io.BytesIO(self._piped), "", len(self._piped), self.error, most)
         return content.removeprefix(_BOM)
 
     def read(self) -> bytes:
@@ -182,14 +176,6 @@ class File:
             content = file.read(UNPACKED.value * MB + 1)
         check_unpacked(len(content), self.error, "from a pipe or device")
         return content
-
-    def _disk(self) -> BinaryIO:
-        """The file on disk or the pipe, still packed."""
-        if self.is_pipe:
-            return io.BytesIO(self._piped)
-        file = self.path.open("rb", buffering=0)
-        note(file.fileno())
-        return file
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

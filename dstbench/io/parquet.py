@@ -23,7 +23,7 @@ import polars as pl
 
 from dstbench.errors import DstbenchError
 from dstbench.io.atomic import replacing
-from dstbench.io.files import File
+from dstbench.io.files import File, path_text
 from dstbench.io.limits import MB, UNPACKED, Fail, check_ratio, check_unpacked
 
 #: The first and the last bytes of a Parquet file.
@@ -32,14 +32,16 @@ MAGIC: Final = b"PAR1"
 UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _SEAL: Final = "dstbench.file"
 # The seal as Thrift writes it: its key, then a text of 24 hexadecimal digits.
-_SEALED: Final = re.compile(re.escape(_SEAL.encode()) + rb"\x18\x18([0-9a-f]{16})([0-9a-f]{8})")
-_UNSEALED: Final = "0" * 24
+_BEGIN: Final = _SEAL.encode() + b"\x18\x18"
+_SEALED: Final = re.compile(re.escape(_BEGIN) + rb"([0-9a-f]{16})([0-9a-f]{8})")
+_UNSEALED: Final = b"0" * 24
 _WIDTH: Final = 16  # bytes of a value in memory, besides those of its page
 
 
 class Scanned(NamedTuple):
-    """A Parquet file's rows, its footer's texts, and whether the file is as dstbench wrote it."""
+    """A Parquet file's absolute path, rows, and footer's texts, and whether the file is as dstbench wrote it."""
 
+    path: str
     table: pl.LazyFrame
     texts: Mapping[str, str]
     is_sealed: bool
@@ -48,11 +50,13 @@ class Scanned(NamedTuple):
 def scan(file: File) -> Scanned:
     """Scan a Parquet file after the check of all its bytes."""
     with reading(file.name), file.path.open("rb") as stream:
-        path = file.utf8_path
+        path = str(file.path.absolute())
+        if path_text(path) != path:
+            raise file.error("the path of a Parquet file must be UTF-8", "rename it, or its folder")
         if not os.fstat(stream.fileno()).st_size:
             raise damaged("it is empty")
         is_sealed = _check(file.error, mmap(stream.fileno(), 0, access=ACCESS_READ), path)
-        return Scanned(pl.scan_parquet(path, glob=False), pl.read_parquet_metadata(path), is_sealed)
+        return Scanned(path, pl.scan_parquet(path, glob=False), pl.read_parquet_metadata(path), is_sealed)
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
@@ -67,11 +71,12 @@ def read(file: File, content: bytes | None = None) -> pl.DataFrame:
 def reading(source: str) -> Iterator[None]:
     """Turn what is raised if a Parquet file cannot be read into a `DstbenchError` about `source`."""
     try:
-        with interruptible():
-            yield
+        yield
     except FileNotFoundError:
         raise DstbenchError("no such file any more", file=source, hint="it was there when it was opened") from None
     except UNREADABLE as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
         if isinstance(error, OSError) and error.errno:
             raise DstbenchError(
                 f"cannot be read: {os.strerror(error.errno)}", file=source, hint="may you read it?"
@@ -80,18 +85,12 @@ def reading(source: str) -> Iterator[None]:
         raise DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint="write or copy it again") from None
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Turn a panic or an error of Polars that stands for an interrupt into a `KeyboardInterrupt`.
+def is_interrupt(error: BaseException) -> bool:
+    """Whether a panic or an error of Polars stands for an interrupt.
 
     Polars stops a query on an interrupt by a panic without a text, which PyO3 reports as below; others have a text.
     """
-    try:
-        yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if str(error) == "panic from Rust code" or str(error).startswith(("KeyboardInterrupt", "SystemExit")):
-            raise KeyboardInterrupt from None
-        raise
+    return str(error) == "panic from Rust code" or str(error).startswith(("KeyboardInterrupt", "SystemExit"))
 
 
 def write(
@@ -115,14 +114,14 @@ def write(
                     # As one chunk, because a row group can hold only one dictionary: the values of a second chunk
                     # would be written without any, and decoded at half the speed.
                     writer.write_table(group.rechunk().to_arrow(), row_group_size=max(group.height, 1))
-                writer.add_key_value_metadata({_SEAL: _UNSEALED})
+                writer.add_key_value_metadata({_SEAL: _UNSEALED.decode()})
                 writer.close()
             finally:
                 writer.is_open = False  # else it is closed once more when it is collected, and complains
         with temporary.open("r+b") as sealed, mmap(sealed.fileno(), 0) as content:
-            if seal := _seal_in(content):
-                checksum = crc32(content)
-                content[seal.start(1) : seal.end()] = f"{len(content):016x}{checksum:08x}".encode()
+            if (begin := content.rfind(_BEGIN + _UNSEALED)) >= 0:  # else it is a file without a seal
+                seal = f"{len(content):016x}{crc32(content):08x}".encode()
+                content[begin + len(_BEGIN) : begin + len(_BEGIN) + len(seal)] = seal
 
 
 def damaged(reason: str) -> pl.exceptions.ComputeError:
@@ -130,24 +129,20 @@ def damaged(reason: str) -> pl.exceptions.ComputeError:
     return pl.exceptions.ComputeError(reason)
 
 
-def _seal_in(content: mmap | bytes) -> re.Match[bytes] | None:
-    """The seal in the footer of a file's content."""
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    if content[-4:] != MAGIC or footer < len(MAGIC):
-        raise damaged("it does not end as a Parquet file does")
-    return _SEALED.search(content, footer)
-
-
 def _check(fail: Fail, content: mmap | bytes, source: str | bytes) -> bool:
     """Hold what a file declares against the limits; verify its seal, or else decode all pages.
 
     The rows will be read all at once, or from a path row group by row group. Returns whether it has a seal of its size.
     """
-    seal, size = _seal_in(content), len(content)
+    size = len(content)
+    footer = size - 8 - int.from_bytes(content[-8:-4], "little")
+    if content[-4:] != MAGIC or footer < len(MAGIC):
+        raise damaged("it does not end as a Parquet file does")
+    seal = _SEALED.search(content, footer)
     is_sealed = seal is not None and int(seal[1], 16) == size
     if seal and is_sealed:
         with memoryview(content) as view, view[: seal.start(1)] as before, view[seal.end() :] as after:
-            if crc32(after, crc32(_UNSEALED.encode(), crc32(before))) != int(seal[2], 16):
+            if crc32(after, crc32(_UNSEALED, crc32(before))) != int(seal[2], 16):
                 raise damaged("its bytes are not those that were written")
         table = pl.scan_parquet(source, glob=False)
         width = _WIDTH * len(table.collect_schema())

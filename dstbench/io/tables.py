@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.parquet import interruptible
+from dstbench.io.parquet import is_interrupt
 
 _SEPARATORS: Final = ",;\t"
 _QUOTED: Final = re.compile(rb'"[^"]*"')
@@ -93,9 +93,10 @@ def _csv(file: File, *, titles: bool) -> tuple[pl.DataFrame, str, bytes]:
         raise file.error("it is in UTF-16", "save it as CSV in UTF-8")
     separator, content = separator_of(whole)
     try:
-        with interruptible():
-            rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
+        rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
         reason = str(error).splitlines()[0]
         raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
     return rows, separator, whole

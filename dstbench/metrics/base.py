@@ -303,10 +303,11 @@ def divide(numerator: pl.Expr, denominator: pl.Expr, *, empty: float | None = No
 
 
 _BITS: Final = 62
-_STEP_BITS: Final = 12
 #: A dialogue's sum of ratios is rounded to a multiple of this before it is multiplied, so that no sum of products
 #: overflows; standard errors keep at least five digits.
-STEP: Final = 2.0**-_STEP_BITS
+STEP: Final = 2.0**-12
+#: So many parts are one of `STEP`.
+PARTS_OF_STEP: Final = int(STEP * 2**_BITS)
 
 
 def in_parts(ratio: pl.Expr) -> pl.Expr:
@@ -322,9 +323,3 @@ def from_parts(parts: pl.Expr) -> pl.Expr:
 def exact_sum(numbers: pl.Expr) -> pl.Expr:
     """The sum (Float64) of ratios or of whole numbers, as an aggregation; null adds nothing."""
     return from_parts(in_parts(numbers).sum())
-
-
-def in_steps(parts: pl.Expr) -> pl.Expr:
-    """The number (Int64) of `STEP` that is nearest to a number of parts; ties are rounded up."""
-    in_step = pl.lit(1 << (_BITS - _STEP_BITS), pl.Int128)
-    return ((parts + in_step // 2) // in_step).cast(pl.Int64)

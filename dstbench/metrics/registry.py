@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.metrics import built_in
-from dstbench.metrics.base import Metric, called, check_own
+from dstbench.metrics.base import Metric, called, check_own, is_built_in
 from dstbench.plugins import Plugins
 from dstbench.schema.analysis import LABELS
 
@@ -121,10 +121,8 @@ def with_parameters(metric: type[Metric], parts: Sequence[str], notation: str) -
 def split(notations: str | Iterable[str | Metric]) -> list[str | Metric]:
     """The notations of comma-separated texts, and the metrics, in one list, with the names that `ALL` stands for."""
     items = [notations] if isinstance(notations, str) else notations
-    parts = (
-        part for item in items for part in ([*map(str.strip, item.split(","))] if isinstance(item, str) else [item])
-    )
-    return [one for part in parts for one in (_OF_STATES if says_all(part) else [part])]
+    parts = (part for item in items for part in (map(str.strip, item.split(",")) if isinstance(item, str) else [item]))
+    return [one for part in parts for one in (_OF_STATES if isinstance(part, str) and part.lower() == ALL else [part])]
 
 
 def says_all(notations: object) -> bool:
@@ -143,7 +141,8 @@ def parse_all(notations: str | Iterable[str | Metric]) -> list[Metric]:
             if not isinstance(metric, Metric):
                 hint = 'a notation such as "fga:lam=0.25", or a Metric object'
                 raise UsageError(f"{metric!r} is not a metric", hint=hint)
-            check_own(metric, REGISTRY)
+            if not is_built_in(metric):
+                check_own(metric, REGISTRY)
             if metrics.setdefault(str(metric), metric) != metric:
                 raise UsageError(f"two metrics are called {str(metric)!r}", hint="give each a name of its own")
         except UsageError as error:

@@ -35,7 +35,7 @@ def contexts(
     Raises:
         DstbenchError: The format holds no utterances, a turn is in two files, or a file cannot be read.
     """
-    ReadOptions(format).check()
+    ReadOptions(format)  # raises if there is no such format
     sources = [Source(fspath(item)) for item in ([path] if isinstance(path, (str, PathLike)) else path)]
     parts = []
     for source in sources:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from dstbench.errors import UsageError, did_you_mean, first_repeated
-from dstbench.typing import Unreadable
+from dstbench.typing import Missing, Unreadable
 
 if TYPE_CHECKING:
     from dstbench.readers.format import Format
@@ -33,14 +33,12 @@ class Keys:
     optional: bool = False  # records may lack these keys, because gold in a file of its own may have other keys
 
     @staticmethod
-    def of(keys: Mapping[str, str] | None) -> Keys | None:
+    def of(keys: Mapping[str, str]) -> Keys:
         """The keys that a user gives, by field; ``id`` is another word for ``dialogue``.
 
         >>> Keys.of({"id": "flag", "pred": "predict"}).dialogue
         'flag'
         """
-        if not keys:
-            return None
         names = [field.name for field in fields(Keys) if field.name != "optional"]
         by_field: dict[str, Any] = {}
         for word, key in keys.items():
@@ -101,6 +99,7 @@ class ReadOptions:
     turns_from: int | None = None  # the number of the turn that is gold's turn 0
     turn_step: int | None = None  # the difference of the numbers of consecutive turns
     unreadable: Unreadable = "error"  # what to do with predicted states that are none
+    missing: Missing = "error"  # what to do with gold turns that have no prediction
 
     @property
     def signed(self) -> dict[str, str]:
@@ -115,13 +114,6 @@ class ReadOptions:
         """Whether names or turns of the states that are read are changed, or may be."""
         return any(each is not None for each in (self.slots, self.dialogues, self.turns_from, self.turn_step))
 
-    def check(self) -> None:
-        """Raise a `UsageError` if there is no such format."""
-        if isinstance(self.format, str):
-            from dstbench.readers.registry import named_format  # only here: it loads every format
-
-            named_format(self.format)
-
     def __post_init__(self) -> None:
         for name, number in (("number of the first turn", self.turns_from), ("step of the turns", self.turn_step)):
             if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
@@ -130,6 +122,12 @@ class ReadOptions:
             raise UsageError(f"the step of the turns is {self.turn_step}, not 1 or more", hint="2 for turns 0, 2, 4")
         if self.unreadable not in get_args(Unreadable):
             raise UsageError(f"unreadable={self.unreadable!r} is none of {', '.join(get_args(Unreadable))}")
+        if isinstance(self.format, str):
+            from dstbench.readers.registry import named_format  # only here: it loads every format
+
+            named_format(self.format)  # raises if there is none
+        if self.missing not in get_args(Missing):
+            raise UsageError(f"missing={self.missing!r} is none of {', '.join(get_args(Missing))}")
 
     def for_gold(self) -> ReadOptions:
         """The options for gold in a file of its own: its format is detected, and only the map of slots applies."""

@@ -144,7 +144,7 @@ def _turns_of(source: Source, documents: Documents | None = None) -> list[Turn]:
     try:
         return [*_walked(source, documents, path)]
     except Broken as error:
-        raise source.misshapen(str(error)) from None
+        raise error.in_file(source, names_turn=False) from None
 
 
 def _sniff(source: Source) -> bool:

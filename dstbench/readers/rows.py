@@ -51,10 +51,6 @@ class Side:
         keys = tuple(path.removesuffix("?").split(".")) if path.strip("?") else ()
         return cls(keys, NOTATIONS[notation], path.endswith("?"))
 
-    def find(self, turn: Any) -> Any:
-        """The state in a turn; ``msgspec.UNSET``: there is none. A `Misfit`: the turn has another type."""
-        return follow(turn, self.keys)
-
 
 class Document:
     """A file that a row describes, open for changes: the decoded file, in which only what is edited changes.
@@ -67,11 +63,13 @@ class Document:
     def __init__(self, source: Source, row: Row) -> None:
         self.source, self.row, self._gold = source, row, row.sides["gold"]
         self.content = self.items = row.decode(source)
-        self.domains = row.domains(self.turns())  # before any edit, which may remove the slots that show them
+        self.domains = (
+            row.domains(self.turns()) if row.domain else {}
+        )  # before any edit, which may remove the slots that show them
         for turn in self.turns():
             try:
                 if turn.content is not None:
-                    self._gold.notation.pairs(self._gold.find(turn.content))
+                    self._gold.notation.pairs(follow(turn.content, self._gold.keys))
             except Misfit as error:
                 where = {"dialogue": turn.dialogue, "turn": turn.number, "slot": error.slot}
                 raise source.misshapen(f"{turn.place}it cannot be edited: {error.what}", **where) from None
@@ -79,12 +77,13 @@ class Document:
     def turns(self) -> Iterator[Turn]:
         """The turns with the places of their utterances; those without content have no state."""
         for turn in self.row.turns_with_texts(self.source, self.content):
-            lacks = turn.content is not None and self._gold.find(turn.content) is msgspec.UNSET
+            lacks = turn.content is not None and follow(turn.content, self._gold.keys) is msgspec.UNSET
             yield turn._replace(content=None) if lacks else turn
 
     def drop(self, dialogues: Collection[str]) -> None:
         """Leave out the dialogues of these names, spelled as in the file."""
-        walker, step, top = self.row.walker(self.source), self.row.steps[0], Turn(None, None, self.content)
+        walker = Walker(self.source, naming=self.row.naming and self.row.naming(self.source.json))
+        step, top = self.row.steps[0], Turn(None, None, self.content)
 
         def is_kept(key: Any, item: Any) -> bool:
             return walker.below(step, key, item, top).dialogue not in dialogues
@@ -101,12 +100,12 @@ class Document:
     def cells(self, turn: Turn) -> Iterator[Cell]:
         """The slots of a turn's state, by canonical names."""
         domain = self.domains.get(turn.dialogue, "")
-        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
+        for slot, place, spelling in self._gold.notation.cells(follow(turn.content, self._gold.keys)):
             yield canonical_slot(f"{domain}{slot}"), place, spelling
 
     def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
         """Set slots of a turn's state, by canonical names; None removes a slot."""
-        notation, state = self._gold.notation, self._gold.find(turn.content)
+        notation, state = self._gold.notation, follow(turn.content, self._gold.keys)
         places: dict[str, list[Place]] = {}
         for slot, place, _ in self.cells(turn):
             places.setdefault(slot, []).append(place)
@@ -244,14 +243,9 @@ class Row:
 
     # --- turns --------------------------------------------------------------------------------------------------------
 
-    def walker(self, source: Source) -> Walker:
-        """The walker of a file, which says what is wrong in it."""
-        naming = None if self.naming is None else self.naming(source.json)
-        return Walker(source, self.said, naming)
-
     def turns(self, source: Source, content: Any = None) -> Iterator[Turn]:
         """The turns of a file, whose content may be decoded already; their states are not checked."""
-        walker = self.walker(source)
+        walker = Walker(source, self.said, self.naming and self.naming(source.json))
         try:
             documents = source.whole_lines() if self.lines else [("", content or self.decode(source))]
             for place, document in documents:
@@ -260,7 +254,7 @@ class Row:
                     raise source.misshapen(f"{place}a dialogue without turns")
                 yield from turns
         except Broken as error:
-            raise source.misshapen(str(error), **error.where) from None
+            raise error.in_file(source) from None
 
     def turns_with_texts(self, source: Source, content: Any = None) -> Iterator[Turn]:
         """The turns with the places of their utterances, and what the system says at the end of a dialogue."""
@@ -319,8 +313,7 @@ class Row:
 
     def domains(self, turns: Iterable[Turn]) -> dict[str, str]:
         """What stands before the slots of dialogues whose slots have no domain: this and a hyphen."""
-        dialogues = {turn.dialogue: turn.around for turn in turns} if self.domain else {}
-        domain = self.domain
+        dialogues, domain = {turn.dialogue: turn.around for turn in turns}, self.domain
         of_dialogues = {name: domain if isinstance(domain, str) else domain(one) for name, one in dialogues.items()}
         return {name: f"{domain}-" for name, domain in of_dialogues.items() if domain}
 
@@ -337,26 +330,22 @@ class Row:
             items = [{key: item} for key, item in document.items()]
         elif step in ("object", "list"):
             items = [[item] for item in document] if isinstance(document, list) else []
+        side = self.sides.get("pred") or self.sides["gold"]
+        marks = side.keys[:1] if self.marks is None else self.marks
         walker, looked_at = Walker(source, self.said), count()
         for item in items[:_FIRST]:
             with suppress(*_NOT_THERE):
                 for turn in walker.walk(item, self.steps):
-                    if turn.content is not None and self._is_one(turn):
+                    content = turn.content
+                    is_one = isinstance(content, dict if marks else (dict, list))
+                    if isinstance(content, dict):
+                        there = (mark in content or any(fnmatchcase(key, mark) for key in content) for mark in marks)
+                        is_one = all(there) and ("pred" in self.sides or not name_sides(content, "pred"))
+                    if is_one and self.matches(turn):
                         return True
                     if next(looked_at) > _ENOUGH:
                         return False
         return False
-
-    def _is_one(self, turn: Turn) -> bool:
-        """Whether a turn has the marks."""
-        side, content = self.sides.get("pred") or self.sides["gold"], turn.content
-        marks = side.keys[:1] if self.marks is None else self.marks
-        if isinstance(content, dict):
-            if "pred" not in self.sides and name_sides(content, "pred"):
-                return False
-            if not all(mark in content or any(fnmatchcase(key, mark) for key in content) for mark in marks):
-                return False
-        return isinstance(content, dict if marks else (dict, list)) and self.matches(turn)
 
     def read(self, source: Source, states: StatesBuilder) -> None:
         """Add the turns of a file."""
@@ -366,7 +355,7 @@ class Row:
         turns = [turn for turn in turns if turn.content is not None or not turn.texts]
         if self.unanswered and (number := sum(int(last.number) + 1 for last in spoken.values()) - len(turns)):
             states.note(self.unanswered.format(number, s="s" * (number > 1)))
-        domains = self.domains(turns)
+        domains = self.domains(turns) if self.domain else {}
         if "gold" in self.sides:
             states.domains |= {name: domain.removesuffix("-") for name, domain in domains.items()}
         unreadable = set[int]()
@@ -375,7 +364,7 @@ class Row:
             for name, side in self.sides.items():
                 state = turn.content
                 try:
-                    if (state := side.find(state)) is msgspec.UNSET and side.is_optional:
+                    if (state := follow(state, side.keys)) is msgspec.UNSET and side.is_optional:
                         continue
                     if state is msgspec.UNSET:
                         raise Misfit(f"no {'.'.join(side.keys)} here")

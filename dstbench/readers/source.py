@@ -215,8 +215,7 @@ class Source(File):
     @cached_property
     def around(self) -> tuple[str, ...]:
         """The keys of a JSON object under which dialogues may be, and which are not themselves ids of dialogues."""
-        is_object = self.beginning(1 << 10).lstrip().startswith(b"{")  # of other files, no more is read
-        if not is_object or self.kind != "json":
+        if self.kind != "json" or not self.raw[: 1 << 10].lstrip().startswith(b"{"):
             return ()
         inner = ((key, item) for key, item in self.sample.items() if isinstance(item, (dict, list)) and item)
         return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))

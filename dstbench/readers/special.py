@@ -333,7 +333,7 @@ def detokenised(value: str) -> str:
 
 def _sniff_trippy(source: Source) -> bool:
     """Whether the first turn has a list as ``guid``, and predicted slots; the rest of the file is not decoded."""
-    if not _LIST.match(source.beginning(1024)):
+    if not _LIST.match(source.raw[:1024]):
         return False
     _, turn = next(source.items("guid", _PRED))
     return isinstance(turn.pop("guid", None), list) and len(turn) > 0

@@ -21,6 +21,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -71,12 +72,13 @@ _LOOSE: Final = {
 }
 
 
+@dataclass
 class StateCells:
-    """Reads cells, and counts what it takes loosely; predicted states that are none, it takes as `unreadable` says."""
+    """Reads cells, and counts what it takes loosely; predicted states that are none, it takes as `_mode` says."""
 
-    def __init__(self, unreadable: Unreadable = "error") -> None:
-        self._loose: Counter[str] = Counter()
-        self._mode, self._unreadable = unreadable, list[Any]()
+    _mode: Unreadable = "error"
+    _loose: Counter[str] = field(default_factory=Counter)
+    _unreadable: list[Any] = field(default_factory=list)
 
     def add_from(self, sides: Sequence[SideBuilder], at: int, cell: Any, *, is_gold: bool) -> None:
         """Add the state in a cell to sides. A `Misfit`: it is none, and gold, or the user wants an error."""
@@ -107,12 +109,13 @@ class StateCells:
 
     def read(self, cell: Any) -> State:
         """The state in a cell. A `Misfit`: it is none."""
-        cell = without_numpy(cell)
-        if is_missing(cell):
-            self._loose["state"] += 1
-            return {}
-        if isinstance(cell, str):
-            cell = self._parsed(cell)
+        if not isinstance(cell, dict):
+            cell = without_numpy(cell)
+            if is_missing(cell):
+                self._loose["state"] += 1
+                return {}
+            if isinstance(cell, str):
+                cell = self._parsed(cell)
         if isinstance(cell, dict):  # most cells are flat or nested, with nothing to read loosely
             if _are_texts(cell):
                 return cell

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from dstbench.conventions.slots import canonical_dialogue, canonical_slot, merged_spellings, spelled_with_book
+from dstbench.conventions.slots import canonical_dialogue, canonical_slot, merged_spellings
 from dstbench.errors import DstbenchError, number_of, shortened, warn
 from dstbench.readers.frames import FRAME, IS_FRAME
 from dstbench.schema.core import MAX_TURN
@@ -37,7 +37,7 @@ class Side:
         turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
         cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
         frames: As `cells`, for frames (see `frames`), which are in no state; None: the file has no frames.
-        with_book: How the file spells booking slots (`conventions.slots.spelled_with_book`); others: with ``book``.
+        with_book: For booking slots, whether the file spells them with ``book``; None: in both ways; others: with it.
     """
 
     turns: pl.DataFrame
@@ -212,7 +212,9 @@ def noting_doubts(states: States) -> States:
     if (complete := states.complete) is not None:
         return replace(states, complete=lambda gold: noting_doubts(complete(gold)))
     notes = []
-    for side in [] if states.only else sides_of(states)[: 1 if states.either else None]:
+    for side in [] if states.only else [states.gold, states.pred][: 1 if states.either else None]:
+        if side is None:
+            continue
         what = "gold" if side is states.gold else "predicted"
         listed, empty, size = side.cells["at"].unique(), pl.col("empty"), pl.len()
         turns = side.sorted_turns.select("dialogue", empty=pl.col("at").is_in(listed.implode()).not_())
@@ -291,7 +293,8 @@ def _concat(sides: list[Side], source: str, hint: str) -> Side:
         offset += side.turns.height
     # If only some files have frames, the frames of the other files' turns are unknown.
     all_frames = pl.concat(frames) if len(frames) == len(sides) else None
-    return Side(turns, pl.concat(cells), all_frames, merged_spellings(side.with_book for side in sides))
+    spellings = (spelling for side in sides for spelling in side.with_book.items())
+    return Side(turns, pl.concat(cells), all_frames, merged_spellings(spellings))
 
 
 def in_order(states: States, gold: States) -> States:
@@ -369,16 +372,15 @@ Pairs: TypeAlias = list[tuple[str, str]]
 State: TypeAlias = Mapping[str, str] | Sequence[tuple[str, str] | None]
 
 
+@dataclass
 class SideBuilder:
     """Collects the states of one side; `at` is the row of a state's turn, as `StatesBuilder.turn` returns it."""
 
-    def __init__(self) -> None:
-        self.present: list[int] = []
-        self.sizes: list[int] = []
-        self.slot: list[str] = []
-        self.value: list[str] = []
-        #: Number of pieces of generated text that were not a slot and its value.
-        self.lost = 0
+    present: list[int] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    slot: list[str] = field(default_factory=list)
+    value: list[str] = field(default_factory=list)
+    lost: int = 0  # number of pieces of generated text that were not a slot and its value
 
     def state(self, at: int, state: State) -> None:
         """Add a state {slot: value} or [(slot, value)]; None in a list is a piece of text that is no slot and value."""
@@ -397,6 +399,7 @@ class SideBuilder:
     flat = cells = state  # as formats from packages call it
 
 
+@dataclass
 class StatesBuilder:
     """Collects the turns of a file one by one; `build` makes the columns canonical and checks them.
 
@@ -405,24 +408,29 @@ class StatesBuilder:
     predictions for gold's turns in its order. `are_turns`: not even dialogues are told apart, so they are no gold.
     """
 
-    def __init__(self, source: str, format: str, omits: Collection[str] = ()) -> None:  # noqa: A002 (the field's word)
-        self._source, self._format, self._omits = source, format, omits
-        self._dialogues: list[str] = []
-        self._turns: list[int] | list[str] = []
-        self._notes: list[str] = []
-        self.gold, self.pred = SideBuilder(), SideBuilder()
-        self.places: list[tuple[str, str, int]] = []
-        self.splits: dict[str, str] = {}
-        self.aliases: list[tuple[str, str]] = []
-        self.domains: dict[str, str] = {}
-        self.either = self.has_frames = self.are_in_order = self.are_turns = False
-        self.only: tuple[str, ...] | None = None
-        self.instead = ""
+    _source: str
+    _format: str
+    _omits: Collection[str] = ()
+    _dialogues: list[str] = field(default_factory=list)
+    _turns: list[Any] = field(default_factory=list)  # numbers, or texts: a format spells all its turns in one way
+    notes: tuple[str, ...] = ()  # as `States.notes` has them
+    gold: SideBuilder = field(default_factory=SideBuilder)
+    pred: SideBuilder = field(default_factory=SideBuilder)
+    places: list[tuple[str, str, int]] = field(default_factory=list)
+    splits: dict[str, str] = field(default_factory=dict)
+    aliases: list[tuple[str, str]] = field(default_factory=list)
+    domains: dict[str, str] = field(default_factory=dict)
+    either: bool = False
+    has_frames: bool = False
+    are_in_order: bool = False
+    are_turns: bool = False
+    only: tuple[str, ...] | None = None
+    instead: str = ""
 
     def turn(self, dialogue: str, turn: int | str) -> int:
         """Open a turn; returns its row, under which its states are added."""
         self._dialogues.append(dialogue)
-        self._turns.append(turn)  # type: ignore[arg-type] # a format spells all its turns in one way
+        self._turns.append(turn)
         return len(self._dialogues) - 1
 
     def lines(self, dialogues: Iterable[str], turns: Iterable[str], cells: pl.DataFrame) -> None:
@@ -435,12 +443,7 @@ class StatesBuilder:
 
     def note(self, text: str) -> None:
         """Add a note on this file (see `States.notes`)."""
-        self._notes.append(text)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The notes so far, as `States.notes` has them."""
-        return tuple(f"{self._source}: {note}" for note in self._notes)
+        self.notes += (f"{self._source}: {text}",)
 
     def turns(self) -> pl.DataFrame:
         """The opened turns, canonical and checked: (dialogue: String, turn: UInt16), in the order of the file."""
@@ -478,7 +481,15 @@ class StatesBuilder:
             self.note(f"{number_of(lost, 'piece')} of text other than a slot and its value, left out")
         gold = self.side("gold", turns) if self.gold.present else None
         pred = self.side("pred", turns) if self.pred.present else None
-        aliases = _by_dialogue(self.aliases, alias=pl.String)
+        aliases, places, splits, domains = (
+            _by_dialogue(rows, columns) if rows else None
+            for rows, columns in (
+                (self.aliases, {"alias": pl.String}),
+                (self.places, {"file": pl.String, "position": pl.UInt32}),
+                (self.splits.items(), {"split": pl.String}),
+                (self.domains.items(), {"domain": pl.String}),
+            )
+        )
         states = States(
             self._source,
             self._format,
@@ -486,10 +497,10 @@ class StatesBuilder:
             pred,
             notes=self.notes,
             either=self.either,
-            places=_by_dialogue(self.places, file=pl.String, position=pl.UInt32),
-            splits=_by_dialogue(self.splits.items(), split=pl.String),
+            places=places,
+            splits=splits,
             aliases=None if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
-            domains=_by_dialogue(self.domains.items(), domain=pl.String),
+            domains=domains,
             only=self.only,
             instead=self.instead,
         )
@@ -514,11 +525,14 @@ class StatesBuilder:
         spelled = cells["slot"].unique(maintain_order=True).cast(pl.String)
         names = [*map(canonical_slot, spelled)]
         cells = cells.with_columns(pl.col("slot").replace_strict(spelled, names, return_dtype=pl.Categorical))
-        cells = self._without_repeated(name, turns, cells)
+        if cells.select(pl.struct("at", "slot").is_duplicated().any()).item():
+            cells = self._without_repeated(name, turns, cells)
         frames = None
         if self.has_frames or any(name.endswith(FRAME) for name in names):
             cells, frames = cells.filter(~IS_FRAME), cells.filter(IS_FRAME)
-        whole = Side(turns, cells, frames, spelled_with_book(spelled.to_list()))
+        both = zip(names, spelled, strict=True)
+        with_book = merged_spellings((slot, "book" in name.lower()) for slot, name in both if "-book " in slot)
+        whole = Side(turns, cells, frames, with_book)
         if len(side.present) == turns.height:
             return whole
         return only_turns(whole, pl.int_range(turns.height, eager=True).is_in(side.present))
@@ -534,8 +548,6 @@ class StatesBuilder:
     def _without_repeated(self, name: str, turns: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
         """The cells without repetitions: of a slot that a state lists twice, the last value is kept."""
         key = pl.struct("at", "slot")
-        if not cells.select(key.is_duplicated().any()).item():
-            return cells
         clash = cells.filter(key.is_duplicated()).unique(maintain_order=True).filter(key.is_duplicated())
         clash = clash.sort("at", maintain_order=True)
         if clash.height:
@@ -552,9 +564,7 @@ def _is_text(text: Any) -> bool:
     return isinstance(text, str) and not re.search("[\ud800-\udfff]", text)
 
 
-def _by_dialogue(rows: Collection[Any], **columns: type[pl.DataType]) -> pl.DataFrame | None:
-    """A table of rows (dialogue, …), with canonical dialogue ids; None if there are no rows."""
-    if not rows:
-        return None
+def _by_dialogue(rows: Collection[Any], columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """A table of rows (dialogue, …), with canonical dialogue ids."""
     table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
     return table.with_columns(canonical_dialogue(pl.col("dialogue")))

@@ -235,6 +235,12 @@ def simulated_domain(dialogue: Any) -> str:
     return ""
 
 
+def is_dump(source: Source) -> bool:
+    """Whether a JSON object has slots and predictions."""
+    keys = source.json.keys() if source.kind == "json" and isinstance(source.json, dict) else set()
+    return {"slots", "predictions"} <= keys
+
+
 def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     """The states by dialogue and turn."""
     where: dict[str, str] = {}
@@ -270,7 +276,7 @@ ROWS: Final[dict[str, Row]] = {
             title="dump of SAVN (see `dstbench help own-data`); needs --gold",
             example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901": {"0": ["north", "none"]}}}',
             path="{dialogue} {turn}", pred=":flat", omits=("none",), decode=decoded_dump,
-            options={"sniff": lambda source: source.kind == "json" and bool(source.first_line("slots", "predictions"))},
+            options={"sniff": is_dump},
         ),
         # Its states are only the wrong slots, whose values change with every change of these, as the authors' script
         # counts each as a new error. This gives JGA, FGA and the slot accuracy over all slots of the file.

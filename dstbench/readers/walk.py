@@ -34,7 +34,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from dstbench.errors import UsageError
+from dstbench.errors import DstbenchError, UsageError
 from dstbench.readers.notations import Place
 from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
@@ -134,17 +134,25 @@ def follow(node: Any, keys: Sequence[str]) -> Any:
     return node
 
 
+@dataclass(eq=False)
 class Broken(TypeError):  # noqa: N818 (readers turn it into an error about the file)
     """What is there is not nested as the path says."""
 
-    def __init__(self, what: str, turn: Turn, found: Any = msgspec.UNSET) -> None:
-        super().__init__(what)
-        self._what, self._place, self._found = what, turn.place, found
-        self.where = {"dialogue": turn.dialogue, "turn": turn.number}
+    what: str
+    turn: Turn
+    found: Any = msgspec.UNSET
+    is_id: bool = False
 
     def __str__(self) -> str:  # not before it is shown, as sniffing meets large objects
-        found = "" if self._found is msgspec.UNSET else f", found {clipped(repr(self._found))}"
-        return f"{self._place}{self._what}{found}"
+        found = "" if self.found is msgspec.UNSET else f", found {clipped(repr(self.found))}"
+        return f"{self.turn.place}{self.what}{found}"
+
+    def in_file(self, source: Source, *, names_turn: bool = True) -> DstbenchError:
+        """The error about the file; where it is no id that is wrong, with the dialogue and turn, if `names_turn`."""
+        if self.is_id:
+            return source.error(str(self))
+        where = {"dialogue": self.turn.dialogue, "turn": self.turn.number} if names_turn else {}
+        return source.misshapen(str(self), **where)
 
 
 @dataclass(frozen=True)
@@ -167,15 +175,16 @@ class Walker:
     def _below(self, step: Step, above: Turn) -> Iterator[Turn]:
         """What a step leads to: an object or a list leads to all that is in it, a dialogue to itself."""
         node = above.content
-        wanted, name = (list, "a list") if step.kind == "list" else (dict, "an object")
-        _check(isinstance(node, (dict, list) if step.or_object else wanted), name, above)
+        is_list = step.kind == "list"
+        if not isinstance(node, (dict, list) if step.or_object else list if is_list else dict):
+            raise Broken(f"expected {'a list' if is_list else 'an object'}", above, node)
         items: Iterable[tuple[Any, Any]] = node.items() if isinstance(node, dict) else enumerate(node)
         if step.kind == "dialogue":
             items = [(None, node)]
-        elif step.kind == "key" and step.key not in node:
-            raise Broken(f"no {step.key} here", above)
         elif step.kind == "key":
-            items = [(step.key, node[step.key])]
+            if step.key not in node:
+                raise Broken(f"no {step.key} here", above)
+            items = [(step.key, above.content[step.key])]
         return (self.below(step, key, item, above) for key, item in items)
 
     def below(self, step: Step, key: Any, item: Any, above: Turn) -> Turn:
@@ -195,10 +204,11 @@ class Walker:
             elif id_.of == "turn":
                 turn = value // id_.step if id_.step > 1 else value
             else:
-                what, sign = (f"{place}the {id_.key}", "-") if id_.key else ("the key", "_")
+                what, sign = (f"the {id_.key}", "-") if id_.key else ("the key", "_")
                 dialogue, _, turn = value.rpartition(sign)
                 if not (dialogue and turn.isdecimal()):
-                    raise self.source.error(f"{what} {value!r} is not of the form <dialogue>{sign}<turn>")
+                    here = Turn(None, None, item, place=place if id_.key else "")
+                    raise Broken(f"{what} {value!r} is not of the form <dialogue>{sign}<turn>", here, is_id=True)
         return Turn(dialogue, turn, item, around, _NO_TEXTS, place)
 
     def _id(self, id_: Id, key: Any, turn: Turn) -> Any:
@@ -210,7 +220,8 @@ class Walker:
             node = follow(turn.content, above)
         except Misfit as error:
             raise Broken(error.what, turn) from None
-        _check(isinstance(node, dict), "an object", turn._replace(content=node))
+        if not isinstance(node, dict):
+            raise Broken("expected an object", turn, node)
         value = node.get(last)
         if isinstance(value, id_.kind) and not isinstance(value, bool):
             return value
@@ -223,9 +234,11 @@ class Walker:
     def _listed(self, step: Step, dialogue: Turn) -> Iterator[Turn]:
         """The turns whose states, and utterances, are in lists of a dialogue."""
         node = dialogue.content
-        _check(isinstance(node, dict), "an object", dialogue)
+        if not isinstance(node, dict):
+            raise Broken("expected an object", dialogue, node)
         for name in step.names:
-            _check(isinstance(node.get(name), list), f"a list {name}", dialogue)
+            if not isinstance(node.get(name), list):
+                raise Broken(f"expected a list {name}", dialogue, node)
         spoken = [said if isinstance(said := node.get(name, []), list) else [said] for name in self.said]
         systems, users = spoken or ([], [])
         for number in range(max(*(len(node[name]) for name in step.names), len(users)) + 1):
@@ -238,13 +251,15 @@ class Walker:
 
     def _exchanges(self, step: Step, dialogue: Turn) -> Iterator[Turn]:
         """The turns in a list of both speakers': each has the part with the state, and the places of utterances."""
-        _check(isinstance(dialogue.content, list), "a list", dialogue)
+        if not isinstance(dialogue.content, list):
+            raise Broken("expected a list", dialogue, dialogue.content)
         number, text, texts = 0, self.said[0] if self.said else "", dict[str, Place]()
         names = [name for names in step.speakers for name in names]
         odd: Broken | None = None  # raised at last, so that sniffing meets the other turns
         for index, item in enumerate(dialogue.content):
             here = dialogue._replace(number=number, content=item)
-            _check(isinstance(item, dict), "an object", here)
+            if not isinstance(item, dict):
+                raise Broken("expected an object", here, item)
             speaker = item.get(step.key)
             if step.key and speaker not in names:
                 odd = odd or Broken(f"{step.key}: expected {' or '.join(names)}", here, speaker)
@@ -264,8 +279,3 @@ class Walker:
             raise odd
         if texts:
             yield dialogue._replace(number=number, content=None, texts=texts)
-
-
-def _check(fits: bool, wanted: str, turn: Turn) -> None:
-    if not fits:
-        raise Broken(f"expected {wanted}", turn, turn.content)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
-from dstbench.errors import DstbenchError, UsageError, all_of, number_of, warn
+from dstbench.errors import DstbenchError, all_of, number_of, warn
 from dstbench.io.limits import FREE, SPREAD
 from dstbench.readers.frames import IS_FRAME, count_frames
+from dstbench.readers.options import ReadOptions
 from dstbench.readers.renaming import with_domains
 from dstbench.readers.states import UNREADABLE, Side, States, only_split, warn_of_notes
 from dstbench.runs.run import Run, in_memory
@@ -60,7 +61,7 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         DstbenchError: A side is missing, turns are missing under ``error``, no turn is in both sides, or the sides
             number turns differently (unless `States.numbered`).
     """
-    check_missing(missing)
+    ReadOptions(missing=missing)  # raises if there is no such way
     source = states.source
     if gold is not None and states.pred is not None:
         states = replace(states, pred=_by_golds_names(source, states.pred, gold))
@@ -95,12 +96,6 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
         for name, side in (("gold", gold_side), ("pred", pred_side))
     }
     return Aligned(table, coverage, frames, {name: slots for name, slots in without_book.items() if slots})
-
-
-def check_missing(missing: str) -> None:
-    """Raise a `UsageError` if `missing` is none of `typing.Missing`."""
-    if missing not in get_args(Missing):
-        raise UsageError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
 
 
 def from_long(

@@ -24,52 +24,24 @@ _PRIME: Final = 0x100000001B3
 _ODD: Final = pl.lit(0x9E3779B97F4A7C15, pl.UInt64)
 # The hash of a value that is not in the state.
 _ABSENT: Final = pl.lit(1, pl.UInt64)
-
-
-def string_hash(column: str) -> pl.Expr:
-    """A hash (UInt64) per string of a column, computed once per distinct one; null for null."""
-
-    def hashes(strings: pl.Series) -> pl.Series:
-        distinct = strings.unique().drop_nulls()
-        of_distinct = pl.DataFrame({"string": distinct, "hash": _hashes(distinct.to_list())})
-        return strings.to_frame("string").join(of_distinct, on="string", how="left", maintain_order="left")["hash"]
-
-    return C(column).map_batches(hashes, return_dtype=pl.UInt64, is_elementwise=True)
-
-
-def turn_hash() -> pl.Expr:
-    """A hash (UInt64) per turn, from `dialogue` and `turn`."""
-    return _mix(string_hash("dialogue") + C("turn").cast(pl.UInt64) * _ODD)
-
-
-def cell_hash(gold: str) -> pl.Expr:
-    """A hash (UInt64) per value that gold gets in a turn: of `hash`, its turn's hash, its slot and the value."""
-    value = string_hash(gold).fill_null(_ABSENT)
-    return _mix(C("hash") + string_hash("slot") * _ODD ^ value)
+#: Gold's values, without those that mean "not in the state" in most files.
+AS_WRITTEN: Final = pl.when(pl.all_horizontal(C("gold") != pl.lit(literal) for literal in NOTHING)).then("gold")
 
 
 def gold_slots(long: pl.DataFrame) -> frozenset[str]:
     """The slots of some rows that have a value in gold other than those that mean "not in the state" in most files."""
-    slots = _as_written(long).drop_nulls("gold").select(C("slot").unique().cast(pl.String))
+    slots = long.lazy().filter(~IS_FRAME, AS_WRITTEN.is_not_null()).select(C("slot").unique().cast(pl.String))
     return frozenset(collect(slots)["slot"])
 
 
 def gold_fingerprint(long: pl.DataFrame) -> int:
     """The fingerprint of a long table's gold as written, over all turns."""
-    rows, key = _as_written(long), ["dialogue", "turn"]
+    rows, key = long.lazy().filter(~IS_FRAME).with_columns(gold=AS_WRITTEN), ["dialogue", "turn"]
     same_slot = (C("dialogue") == C("dialogue").shift(1)) & (C("slot") == C("slot").shift(1))
     changes = rows.filter(C("gold").ne_missing(pl.when(same_slot).then(C("gold").shift(1))))
-    turns = collect(rows.select(key).unique().with_columns(hash=turn_hash()))
-    cells = collect(changes.join(turns.lazy(), on=key).select(hash=cell_hash("gold")))
+    turns = collect(rows.select(key).unique().with_columns(hash=TURN_HASH))
+    cells = collect(changes.join(turns.lazy(), on=key).select(hash=CELL_HASH))
     return int(pl.concat([turns["hash"], cells["hash"]]).sum() or 0)
-
-
-def _as_written(long: pl.DataFrame) -> pl.LazyFrame:
-    """The rows of states, without gold values that mean "not in the state" in most files."""
-    gold = C("gold")
-    for literal in NOTHING:
-        gold = pl.when(gold != pl.lit(literal)).then(gold)
-    return long.lazy().filter(~IS_FRAME).with_columns(gold=gold)
 
 
 def _hashes(strings: Sequence[str]) -> Hashes:
@@ -84,6 +56,24 @@ def _hashes(strings: Sequence[str]) -> Hashes:
     return _mixed(np.where(length > 0, np.add.reduceat(terms, start), np.uint64(0)))
 
 
+def _mixed(x: Hashes) -> Hashes:
+    """The finaliser of SplitMix64; products overflow on purpose."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _string_hash(column: str) -> pl.Expr:
+    """A hash (UInt64) per string of a column, computed once per distinct one; null for null."""
+
+    def hashes(strings: pl.Series) -> pl.Series:
+        distinct = strings.unique().drop_nulls()
+        of_distinct = pl.DataFrame({"string": distinct, "hash": _hashes(distinct.to_list())})
+        return strings.to_frame("string").join(of_distinct, on="string", how="left", maintain_order="left")["hash"]
+
+    return C(column).map_batches(hashes, return_dtype=pl.UInt64, is_elementwise=True)
+
+
 def _mix(numbers: pl.Expr) -> pl.Expr:
     """Spread a difference in any bit over all bits; there are no nulls."""
     # Not an expression, because each step needs the step before twice, and Polars would compute it that often.
@@ -92,8 +82,7 @@ def _mix(numbers: pl.Expr) -> pl.Expr:
     )
 
 
-def _mixed(x: Hashes) -> Hashes:
-    """The finaliser of SplitMix64; products overflow on purpose."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+#: A hash (UInt64) per turn, from `dialogue` and `turn`.
+TURN_HASH: Final = _mix(_string_hash("dialogue") + C("turn").cast(pl.UInt64) * _ODD)
+#: A hash (UInt64) per value that gold gets in a turn: of `hash`, its turn's hash, its `slot` and the value, `gold`.
+CELL_HASH: Final = _mix(C("hash") + _string_hash("slot") * _ODD ^ _string_hash("gold").fill_null(_ABSENT))

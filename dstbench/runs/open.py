@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -30,14 +30,14 @@ from dstbench.readers.folder import split_files
 from dstbench.readers.frames import IS_FRAME, count_frames
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions, is_long
 from dstbench.readers.states import Side, States, merge_states, only_split, warn_of_notes
-from dstbench.runs.align import check_missing, from_long, gold_of, of_split, to_long
+from dstbench.runs.align import from_long, gold_of, of_split, to_long
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.rules import check_long, conform_long, with_canonical_names
-from dstbench.runs.run import CUTS, GOLD, METADATA, Run, collect, in_memory, open_table
+from dstbench.runs.run import CUTS, GOLD, METADATA, Run, in_memory, open_table
 from dstbench.runs.slot_names import report_slots
 from dstbench.runs.turn_numbers import report_gaps
 from dstbench.schema.core import LONG, SCHEMA_VERSION
-from dstbench.tables import collect as collect_query
+from dstbench.tables import collect
 from dstbench.typing import Missing, Unreadable
 
 if TYPE_CHECKING:  # readers import many modules, which long tables do not need
@@ -50,6 +50,8 @@ if TYPE_CHECKING:  # readers import many modules, which long tables do not need
 Data: TypeAlias = Any
 
 _LOG: Final = logging.getLogger(__name__)
+#: What a path may be.
+PATH: Final = (str, PathLike)
 #: The column of a table of several runs.
 _RUN: Final = "run"
 _RUNS: Final = pl.col(_RUN).cast(pl.String)
@@ -151,34 +153,43 @@ def open_runs(
     Raises:
         DstbenchError: The data cannot be read; the message says what is wrong, where, and what to do.
     """
-    missing = missing or "error"
-    parts = parts_to_open(
-        data, format=format, names=names, missing=missing, keys=keys, turn_step=turn_step, unreadable=unreadable
-    )
     slots = dialogues = None
     if slot_map is not None or id_map is not None:
         from dstbench.readers.renaming import Names
 
         slots, dialogues = Names.read(slot_map, "slot"), Names.read(id_map, "dialogue")
-    options = ReadOptions(format, Keys.of(keys), slots, dialogues, turns_from, turn_step, unreadable or "error")
-    for _, item in parts:  # check all before reading the first, which may take a while
-        for path in item if are_shards(item) else [item]:
-            if is_path(path):
-                File(str(path)).check()
-        if isinstance(gold, (list, tuple)):
-            from dstbench.readers.registry import check_parallel
+    of_keys = Keys.of(keys) if keys else None
+    options = ReadOptions(
+        format, of_keys, slots, dialogues, turns_from, turn_step, unreadable or "error", missing or "error"
+    )
+    parts = _parts(data, names, options)
+    files = [[item] if isinstance(item, PATH) else item if are_shards(item) else () for _, item in parts]
+    if sum(map(len, files)) > 1 or gold is not None:
+        for path in chain.from_iterable(files):  # all before the first is read, which may take a while
+            File(str(path)).check()
+    if isinstance(gold, (list, tuple)):
+        from dstbench.readers.registry import check_parallel
 
+        for _, item in parts:
             check_parallel(item, gold)
     golds = {} if gold is None else _golds(gold, split, options)
     runs = []
     for number, (name, item) in enumerate(parts):
         _LOG.info("reading %s", name, extra={"done": number, "of": len(parts)})
-        loaded = load(name, item, options)
-        runs.append(
-            _aligned(name, item, loaded, golds, options=options, missing=missing, split=split)
-            if isinstance(loaded, States) or golds
-            else _as_it_is(loaded, options, missing, split)
-        )
+        run = load(name, item, options)
+        if isinstance(run, States) or golds:
+            run = _aligned(name, files[number], run, golds, options=options, split=split)
+        elif options.changes_states:
+            raise UsageError(
+                f"{name}: a long table keeps its names and turn numbers",
+                hint="give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE",
+            )
+        elif split is not None:
+            raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
+        elif options.missing not in ("error", before := run.meta["missing"]):
+            what = f"--missing {missing} changes nothing; it is a long table, made with --missing {before}"
+            warn(what, file=name)
+        runs.append(run)
     _LOG.info("%d of %d runs have been read", len(parts), len(parts), extra={"done": len(parts), "of": len(parts)})
     return runs
 
@@ -210,24 +221,29 @@ def scan(data: Data, **reading: Unpack[Reading]) -> pl.LazyFrame:
 
 def parts_to_open(data: Data, **reading: Unpack[Reading]) -> list[tuple[str, Any]]:
     """The name and the data of each run that `open_runs` opens, checked as far as possible without reading a file."""
+    keys = reading.get("keys")
     options = ReadOptions(
         reading.get("format"),
-        Keys.of(reading.get("keys")),
+        Keys.of(keys) if keys else None,
         turn_step=reading.get("turn_step"),
         unreadable=reading.get("unreadable") or "error",
+        missing=reading.get("missing") or "error",
     )
-    options.check()
-    check_missing(reading.get("missing") or "error")
+    return _parts(data, reading.get("names"), options)
+
+
+def _parts(data: Data, names: Sequence[str] | None, options: ReadOptions) -> list[tuple[str, Any]]:
+    """The same, with `names` for the runs in place of their own."""
     parts = named_parts(data, options)
     if not parts:
         raise UsageError("no run to open", hint="give at least one file, table or list of states")
-    if (names := reading.get("names")) is not None:
+    if names is not None:
         if len(names) != len(parts):
             what = f"{number_of(len(names), 'name')} for {number_of(len(parts), 'run')}"
             raise UsageError(what, hint="one name for each run, in their order")
         parts = list(zip(names, (item for _, item in parts), strict=True))
-    if repeated := first_repeated(name for name, _ in parts):
-        same = [str(item) for name, item in parts if name == repeated and is_path(item)]
+    if len(parts) > 1 and (repeated := first_repeated(name for name, _ in parts)):
+        same = [str(item) for name, item in parts if name == repeated and isinstance(item, PATH)]
         if names is None and len(set(map(realpath, same))) == 1:
             raise UsageError(f"{same[0]} is given twice", hint="give it once, or give each a name of its own")
         raise UsageError(f"two runs are called {repeated!r}", hint="give each a name of its own")
@@ -250,11 +266,6 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, map("".join, words), strict=True))
 
 
-def is_path(item: object) -> TypeGuard[str | PathLike[str]]:
-    """Whether an item of data is a path."""
-    return isinstance(item, (str, PathLike))
-
-
 def are_shards(item: object) -> TypeGuard[Sequence[PathLike[str]]]:
     """Whether an item of data is several `Path`s, of one run; texts may be states as well."""
     return isinstance(item, (list, tuple)) and len(item) > 0 and all(isinstance(path, PathLike) for path in item)
@@ -267,17 +278,16 @@ def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, A
 
         items = list(data.values())
         is_one = not any(isinstance(item, States) or are_shards(item) for item in items) and is_document(data, options)
-        return [("states", data)] if is_one else [(str(name), item) for name, item in data.items()]
-    items = [data] if is_path(data) or isinstance(data, Run) else data
-    if isinstance(items, Sequence) and items and all(map(is_path, items)):
-        return _named_paths([Path(item) for item in items])
+        if is_one:
+            return [("states", data)]
+        return [(str(name), item[0] if are_shards(item) and len(item) == 1 else item) for name, item in data.items()]
+    items = [data] if isinstance(data, (*PATH, Run)) else data
     if isinstance(items, Sequence) and items and all(isinstance(item, Run) for item in items):
         return [(run.name, run) for run in items]
-    return _named_frames(data) if _is_frame(data) else [("states", data)]
-
-
-def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
-    """Each path with its title, preceded by as many parent folders as tell the paths apart."""
+    if not (isinstance(items, Sequence) and items and all(isinstance(item, PATH) for item in items)):
+        return _named_frames(data) if _is_frame(data) else [("states", data)]
+    paths = [Path(item) for item in items]
+    # Each path has its title, preceded by as many parent folders as tell the paths apart.
     folders = [[*map(path_text, path.absolute().parts[:-1]), File(path).title] for path in paths]
     for depth in range(1, max(map(len, folders))):
         names = ["/".join(parts[-depth:]) for parts in folders]
@@ -288,17 +298,16 @@ def _named_paths(paths: list[Path]) -> list[tuple[str, Path | RunIn]]:
         runs: list[str] = []
         if os.path.isfile(path) and (file := File(path)).is_parquet:
             with suppress(DstbenchError), parquet.reading(file.name):  # what is wrong with it, reading it will say
-                runs = _runs_of(parquet.scan(file).table)
+                if _RUN in (table := parquet.scan(file).table).collect_schema():
+                    runs = _runs_of(table)
         named += [(run, f"{name}/{run}", RunIn(path, run)) for run in runs] or [(name, name, path)]
     counts = Counter(short for short, *_ in named)
     return [(short if counts[short] == 1 else long, item) for short, long, item in named]
 
 
 def _runs_of(frame: pl.LazyFrame) -> list[str]:
-    """The runs in a column `run`, in their order; empty: there is no such column."""
-    if _RUN not in frame.collect_schema():
-        return []
-    return collect_query(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
+    """The runs in the column `run`, in their order."""
+    return collect(frame.select(_RUNS.unique(maintain_order=True))).to_series().to_list()
 
 
 def _is_frame(data: Any) -> bool:
@@ -334,29 +343,31 @@ def load(name: str, item: Any, options: ReadOptions = AS_USUAL, split: str | Non
         return item if item.name == name else replace(item, name=name)
     if isinstance(item, States):
         return item
-    if are_shards(item) and len(item) > 1:  # a note names what is in none of the files, and turns are renumbered once
-        as_written = replace(options, slots=None, dialogues=None, turns_from=None, turn_step=None)
-        return renamed(merge_states([_read(File(str(path)), as_written) for path in item]), options)
-    if is_path(path := item[0] if are_shards(item) else item):
-        return _opened(name, File(str(path)), options, split)
-    if isinstance(item, RunIn):
+    loaded: Run | States | None = None
+    paths = [item] if isinstance(item, PATH) else item if are_shards(item) else ()
+    if isinstance(item, PATH) and (file := File(str(item))).is_parquet and options.format != "records":
+        if options.format is not None:
+            raise file.error(f"a Parquet file, not one of format {options.format}", "omit --from: it is a long table")
+        loaded = open_table(name, file)
+        if loaded is None and _is_long(table := parquet.read(file), options):
+            loaded = _of_frame(name, table, file.name, options)
+    if loaded is None and paths:
+        from dstbench.readers.registry import read  # loads many modules, which long tables do not need
+        from dstbench.readers.source import Source
+
+        sources = [Source.of(file)] if isinstance(item, PATH) else [Source(str(path)) for path in paths]
+        of_split = split if isinstance(item, PATH) else None
+        loaded = merge_states(
+            [read(one, options.format, of_split, options.keys, options.unreadable) for one in sources]
+        )
+    elif loaded is None and isinstance(item, RunIn):
         file = File(item.path)
         with parquet.reading(file.name):
             rows = parquet.scan(file).table.filter(_RUNS.eq(item.run))
-        return _of_frame(name, rows, f"{file.name}, run {item.run}", options)
-    return _of_frame(name, item, name, options) if _is_frame(item) else _from_memory(item, name, options)
-
-
-def _opened(name: str, file: File, options: ReadOptions, split: str | None) -> Run | States:
-    """The run in a Parquet file that dstbench wrote, or in another program's long table; else, the states in a file."""
-    if not file.is_parquet or options.format == "records":
-        return _read(file, options, split)
-    if options.format is not None:
-        raise file.error(f"a Parquet file, not one of format {options.format}", "omit --from: it is a long table")
-    if (run := open_table(name, file)) is not None:
-        return run
-    table = parquet.read(file)
-    return _of_frame(name, table, file.name, options) if _is_long(table, options) else _read(file, options, split)
+        loaded = _of_frame(name, rows, f"{file.name}, run {item.run}", options)
+    elif loaded is None:
+        loaded = _of_frame(name, item, name, options) if _is_frame(item) else _from_memory(item, name, options)
+    return renamed(loaded, options) if isinstance(loaded, States) and options.changes_states else loaded
 
 
 def _of_frame(name: str, frame: Any, source: str, options: ReadOptions) -> Run | States:
@@ -370,7 +381,9 @@ def _of_frame(name: str, frame: Any, source: str, options: ReadOptions) -> Run |
         return _from_memory(rows, source, options)
     if _is_long(rows, options):
         return _checked(name, rows, source, options)
-    return _from_memory(collect(rows.select(pl.exclude(_RUN)), source), source, options)
+    with parquet.reading(source):
+        records = collect(rows.select(pl.exclude(_RUN)))
+    return _from_memory(records, source, options)
 
 
 def _from_memory(item: Any, source: str, options: ReadOptions) -> States:
@@ -379,24 +392,15 @@ def _from_memory(item: Any, source: str, options: ReadOptions) -> States:
     from dstbench.readers.registry import read_document
 
     if isinstance(item, (Mapping, list, tuple)) and (states := read_document(item, source, options)) is not None:
-        return renamed(states, options)
+        return states
     if not isinstance(item, (pl.DataFrame, Iterable)) or isinstance(item, (bytes, Mapping)):
         hint = "give a path, a frame, or a list of states; see dstbench.scan"
         raise UsageError(f"cannot read data from an object of type {type(item).__name__}", hint=hint)
-    return renamed(from_memory(item, source, options.keys, options.unreadable), options)
-
-
-def _read(file: File, options: ReadOptions, split: str | None = None) -> States:
-    """The states of a native file or folder."""
-    from dstbench.readers import Source, read
-
-    return renamed(read(Source.of(file), options.format, split, options.keys, options.unreadable), options)
+    return from_memory(item, source, options.keys, options.unreadable)
 
 
 def renamed(states: States, options: ReadOptions) -> States:
     """States renamed and renumbered as the options say."""
-    if not options.changes_states:
-        return states
     from dstbench.readers.renaming import rename, renumber
 
     if options.turns_from is not None or options.turn_step is not None:
@@ -412,16 +416,17 @@ def _is_long(frame: pl.DataFrame | pl.LazyFrame, options: ReadOptions) -> bool:
         return False
     from dstbench.readers.records import have_states  # loads many modules, which long tables do not need
 
-    return not have_states(collect_query(frame.lazy().head(_SAMPLE)), options.keys)
+    return not have_states(collect(frame.lazy().head(_SAMPLE)), options.keys)
 
 
 def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) -> Run | States:
     """A run from any table with the long table's columns, which is made canonical, sorted and checked."""
-    table = with_canonical_names(collect(conform_long(frame, source=source), source), source=source)
-    table = table.sort("dialogue", "slot", "turn")
+    with parquet.reading(source):
+        rows = collect(conform_long(frame, source=source))
+    table = with_canonical_names(rows, source=source).sort("dialogue", "slot", "turn")
     coverage = check_long(table, source=source)
     if options.changes_states:
-        return renamed(from_long(table, source), options)
+        return from_long(table, source)
     report_gaps(source, table.select("dialogue", "turn").unique().sort("dialogue", "turn"))
     report_slots(source, table)
     frames = table.filter(IS_FRAME)
@@ -439,29 +444,13 @@ def _checked(name: str, frame: pl.LazyFrame, source: str, options: ReadOptions) 
     return in_memory(name, table, meta)
 
 
-def _as_it_is(run: Run, options: ReadOptions, missing: Missing, split: str | None) -> Run:
-    """A run that was a long table; refuses and notes options that only states have."""
-    if options.changes_states:
-        raise UsageError(
-            f"{run.name}: a long table keeps its names and turn numbers",
-            hint="give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE",
-        )
-    if split is not None:
-        raise UsageError(f"{run.name}: a long table has no splits", hint="omit --split, or give --gold")
-    before = run.meta["missing"]
-    if missing not in ("error", before):
-        warn(f"--missing {missing} changes nothing; it is a long table, made with --missing {before}", file=run.name)
-    return run
-
-
 def _aligned(
     name: str,
-    item: Any,
+    files: Sequence[str | PathLike[str]],
     loaded: Run | States,
     golds: Mapping[str, States],
     *,
     options: ReadOptions,
-    missing: Missing,
     split: str | None,
 ) -> Run:
     """The run of these states (or of the states of a run) in memory, aligned with gold (none: that of the states)."""
@@ -474,6 +463,7 @@ def _aligned(
     if gold is not None and len(golds) > 1:
         gold = of_split(states, golds) or gold  # if no turn is in any split, alignment says so
         warn_of_notes(gold)
+    missing = options.missing
     aligned = to_long(states, gold, missing=missing)
     # Turns that were scored as empty are now turns with an empty state: the signature must still say so.
     was_empty = isinstance(loaded, Run) and loaded.meta["missing"] == "empty"
@@ -481,7 +471,7 @@ def _aligned(
     meta = {
         "schema_version": SCHEMA_VERSION if aligned.frames else 1,
         "run": name,
-        "files": [path_text(path) for path in item] if are_shards(item) and len(item) > 1 else [states.source],
+        "files": [path_text(path) for path in files] if len(files) > 1 else [states.source],
         "format": states.format,
         "gold": gold and gold.source,
         "missing": f"empty+{missing}" if was_empty else missing,
@@ -498,8 +488,8 @@ def _aligned(
 def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, States]:
     """Gold's states: those of each split, if it is a folder of several, whose dialogues may have the same ids."""
     parts, names = named_parts(gold), list[str]()
-    if split is None and len(parts) == 1 and is_path(path := parts[0][1]) and File(str(path)).is_folder:
-        from dstbench.readers import Source
+    if split is None and len(parts) == 1 and isinstance(path := parts[0][1], PATH) and File(str(path)).is_folder:
+        from dstbench.readers.source import Source
 
         found = {file.split for file in split_files(Source(os.fspath(path)))[0]}
         names = [name for name in _SPLITS if name in found]
@@ -510,7 +500,9 @@ def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, Sta
         with warnings.catch_warnings():
             if golds:
                 warnings.filterwarnings("ignore", ".*splits in subfolders are left out", DstbenchWarning)
-            golds[name] = replace(_read(File(str(path)), options.for_gold(), name), source=str(path))
+            states = load("gold", path, options.for_gold(), name)
+            if isinstance(states, States):
+                golds[name] = replace(states, source=str(path))
     return golds
 
 
@@ -529,10 +521,10 @@ def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_US
     loaded = load("gold" if name == "states" else name, item, options, split)
     if isinstance(loaded, States):
         warn_of_notes(loaded)
-        if is_path(item):  # they are already of that split
+        if isinstance(item, PATH):  # they are already of that split
             return loaded
     else:
-        source = str(item) if is_path(item) else name
+        source = str(item) if isinstance(item, PATH) else name
         loaded = renamed(from_long(loaded.read(), source, loaded.meta.get("with_book")), options)
     return loaded if split is None else only_split(loaded, split)
 
@@ -542,7 +534,7 @@ def gold_run(data: Data, split: str | None = None) -> Run:
     parts = named_parts(data)
     if len(parts) == 1:
         name, item = parts[0]
-        if isinstance(item, Run) or (is_path(item) and File(str(item)).is_parquet):
+        if isinstance(item, Run) or (isinstance(item, PATH) and File(str(item)).is_parquet):
             return open_runs({name: item}, split=split)[0]
     states = open_gold(data, split)
     return open_runs({parts[0][0]: gold_alone(states, gold_of(states, "give the file that has the gold states"))})[0]

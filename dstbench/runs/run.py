@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import polars as pl
@@ -25,7 +24,7 @@ from dstbench.readers.frames import COUNTS
 from dstbench.runs.rules import check_long, conform_long
 from dstbench.schema.core import SCHEMA_VERSION
 from dstbench.schema.record import Record
-from dstbench.tables import collect as collect_query
+from dstbench.tables import collect
 
 # A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
 # of 65,536 rows, a tenth of the file); larger groups do not decode faster, and scoring reads one group at a time.
@@ -64,14 +63,11 @@ class Run(Record):
     path: str | None = None
     stamp: Stamp | None = None
     fingerprint: int | None = None
-
-    @cached_property
-    def kept(self) -> dict[str, Any]:
-        """What scoring keeps of a small run (`scoring.partitions`); copies begin without it."""
-        return {}
+    # What scoring keeps of a small run (`scoring.partitions`); copies begin without it.
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "kept"}  # codes hold in one process only
+        return {**vars(self), "kept": {}}  # codes hold in one process only
 
     def need_states(self, what: str) -> None:
         """Refuse a run that holds only marks of which slots are right, and no states.
@@ -102,7 +98,8 @@ class Run(Record):
         """
         self.check()
         try:
-            return collect(self.table if table is None else table, self.name)
+            with reading(self.name):
+                return collect(self.table if table is None else table)
         finally:
             self.check()
 
@@ -142,12 +139,6 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def collect(table: pl.LazyFrame, source: str) -> pl.DataFrame:
-    """Collect a query; if that fails, the error names `source`."""
-    with reading(source):
-        return collect_query(table)
-
-
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
     """A run whose rows are in memory; `meta` is `Run.meta`."""
     cuts = [0]
@@ -167,10 +158,9 @@ def open_table(name: str, file: File) -> Run | None:
 
     Of a file that was edited, or that an early version wrote, the rows are read and checked.
     """
-    path = file.utf8_path
     with reading(file.name):
-        stamp = stamp_of(path)
-        table, texts, is_sealed = parquet.scan(file)
+        stamp = stamp_of(file.path)
+        path, table, texts, is_sealed = parquet.scan(file)
     try:
         meta, cuts, gold = json.loads(texts[METADATA]), json.loads(texts[CUTS]), json.loads(texts.get(GOLD, '"0"'))
         version = meta.get("schema_version", SCHEMA_VERSION)
@@ -188,9 +178,9 @@ def open_table(name: str, file: File) -> Run | None:
             f"its long table has schema version {version}; this dstbench reads up to {SCHEMA_VERSION}",
             "it needs a newer dstbench; or convert it again with this one",
         )
-    table = conform_long(table, source=file.name)
     if is_sealed:
         return Run(name, table, meta, tuple(cuts), path=path, stamp=stamp, fingerprint=int(gold, 16) or None)
-    rows = collect(table, file.name)
+    with reading(file.name):
+        rows = collect(conform_long(table, source=file.name))
     sizes = check_long(rows, source=file.name)
     return in_memory(name, rows, {**meta, "coverage": {**meta["coverage"], **sizes}})

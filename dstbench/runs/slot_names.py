@@ -35,7 +35,9 @@ def report_slots(source: str, table: pl.DataFrame, *, refuse: bool = True) -> No
     services = {domain_of(slot) for slot in slots.filter(IS_FRAME)["slot"]}  # of frames, which gold has
     slots = slots.filter(~IS_FRAME)
     of_service = C("slot").str.extract("^([^-]*)-").is_in(services).fill_null(value=False)
-    _report_other_slots(source, slots, slots.filter((C("values") > 0) & (C("gold") == 0) & ~of_service), refuse=refuse)
+    others = slots.filter((C("values") > 0) & (C("gold") == 0) & ~of_service)
+    if others.height:
+        _report_other_slots(source, slots, others, refuse=refuse)
     unknown = slots.filter(~C("slot").is_in(list(KNOWN_SLOTS)))
     count, what = unknown.height, "that MultiWOZ does not have, kept as written"
     if count == slots.height > 0:

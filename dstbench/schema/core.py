@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -62,7 +62,7 @@ class Table:
         """Some of the columns, for another table that has them too."""
         return {name: self.columns[name] for name in names}
 
-    @property
+    @cached_property
     def schema(self) -> pl.Schema:
         """The Polars schema of the table."""
         return pl.Schema({name: column.dtype for name, column in self.columns.items()})

@@ -22,7 +22,7 @@ from dstbench.metrics.base import before
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, over_parts
 from dstbench.scoring.rows import lay_out
-from dstbench.scoring.turns import TURN, scored_turns, with_is_scored
+from dstbench.scoring.turns import TURN, with_is_scored
 from dstbench.scoring.values import C, with_answers, with_matches
 from dstbench.tables import collect
 
@@ -57,10 +57,10 @@ def count_classes(run: Run, convention: Convention) -> tuple[pl.DataFrame, int]:
     """How often each slot is in each class, over the scored turns; and the number of these turns."""
 
     def count(part: Part) -> tuple[pl.DataFrame, int]:
-        rows = classify(with_is_scored(part.rows(convention), convention), convention)
+        rows = classify(with_is_scored(part.rows().with_counts(convention), convention), convention)
         counted = with_timing(rows, convention).filter("is_scored").drop_nulls("class")
         sizes = {"n": pl.len().cast(pl.Int64), "timed": C("timed").sum().cast(pl.Int64)}
-        turns = collect(scored_turns(part.turns(convention), convention).select(pl.len())).item()
+        turns = collect(part.turns(convention).scored.select(pl.len())).item()
         return collect(counted.group_by("slot", "class").agg(**sizes)), turns
 
     parts = over_parts(run, count)

@@ -10,22 +10,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, Final, TypeAlias, TypeVar, get_args
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
 
 import polars as pl
 
 from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, UsageError, check_known
 from dstbench.readers.frames import IS_FRAME
-from dstbench.runs.gold import cell_hash, gold_slots, turn_hash
+from dstbench.runs.gold import CELL_HASH, TURN_HASH
 from dstbench.runs.run import Run
-from dstbench.schema.core import BETWEEN
-from dstbench.scoring.rows import Rows, is_new, lay_out
+from dstbench.scoring.rows import IS_NEW, Rows, lay_out
 from dstbench.scoring.turns import counted_turns, scored_turns, turn_table
 from dstbench.scoring.values import C
 from dstbench.tables import collect
@@ -36,6 +35,14 @@ T = TypeVar("T")
 _LOG: Final = logging.getLogger(__name__)
 # A run of at most this many rows keeps its part for the next function.
 _KEPT_ROWS: Final = 2**18
+
+
+class Turns(NamedTuple):
+    """Turn tables of a part."""
+
+    whole: pl.LazyFrame  # all turns
+    scored: pl.LazyFrame  # those that the convention scores
+    counted: pl.LazyFrame  # the rows to sum: the scored turns, or in a view those rows that count
 
 
 @dataclass(frozen=True)
@@ -51,70 +58,50 @@ class Part:
         """The rows that do not describe frames."""
         return self.long.filter(~IS_FRAME) if self.has_frames else self.long
 
-    def laid_out(self, *, frames: bool = False) -> Rows:
+    def rows(self, *, frames: bool = False) -> Rows:
         """The rows, prepared for expressions; `frames`: with those of gold's frames."""
         if frames not in self._rows:
-            self._rows[frames] = lay_out(self.long if frames else self.table, frames=frames)
+            self._rows[frames] = lay_out(self.table if self.has_frames and not frames else self.long, frames=frames)
         return self._rows[frames]
 
-    def rows(self, convention: Convention, *, frames: bool = False) -> pl.LazyFrame:
-        """The rows under a convention, with what each adds to counts."""
-        return self.laid_out(frames=frames).with_counts(convention)
-
-    def turns(self, convention: Convention, counts: Mapping[str, pl.Expr] | None = None) -> pl.LazyFrame:
-        """The turn table, of whole states."""
-        return turn_table(self.rows(convention), counts=counts)
-
-    def counted(
-        self, convention: Convention, view: View | None, counts: Mapping[str, pl.Expr] | None = None, *, frames: bool
-    ) -> tuple[pl.LazyFrame, pl.LazyFrame, pl.LazyFrame]:
-        """All turns, the scored ones, and the rows to sum: the scored turns, or in a view those rows that count."""
-        whole = self.turns(convention, counts)
+    def turns(
+        self,
+        convention: Convention,
+        view: View | None = None,
+        counts: Mapping[str, pl.Expr] | None = None,
+        *,
+        frames: bool = False,
+    ) -> Turns:
+        """The turns of whole states and, in a view, of their parts; `counts`: what is summed besides (`turn_table`)."""
+        whole = turn_table(self.rows().with_counts(convention), counts=counts)
         scored = scored_turns(whole, convention)
         if view is None:
-            return whole, scored, scored
+            return Turns(whole, scored, scored)
         if frames:  # their rows have no slot, and add nothing to counts of slots
             of_slots = {
                 name: pl.when(C("slot").is_not_null()).then(one).otherwise(0) for name, one in (counts or {}).items()
             }
             counts = {name: C(name) for name in ("is_frame", "right_intent", "requested_f1")} | of_slots
-        in_view = turn_table(self.rows(convention, frames=frames), view, counts)
-        return whole, scored, counted_turns(scored, in_view, view, convention, frames=frames)
+        in_view = turn_table(self.rows(frames=frames).with_counts(convention), view, counts)
+        return Turns(whole, scored, counted_turns(scored, in_view, view, convention, frames=frames))
 
     def fingerprint(self, convention: Convention, scored: pl.DataFrame) -> int:
         """The fingerprint (`runs.gold`) of gold under the convention, over its scored turns (`number`, `turn`)."""
         counted = self.turn_hashes.join(scored, on=["number", "turn"], how="semi")
-        changes = self.laid_out().judged(convention).filter(is_new("g")).join(counted.lazy(), on=["number", "turn"])
-        cells = collect(changes.select(hash=cell_hash("g")))
+        changes = self.rows().judged(convention).filter(IS_NEW["g"]).join(counted.lazy(), on=["number", "turn"])
+        cells = collect(changes.with_columns(gold="g").select(hash=CELL_HASH))
         return int(pl.concat([counted["hash"], cells["hash"]]).sum())
 
     @cached_property
     def turn_hashes(self) -> pl.DataFrame:
-        """(number, turn, hash: `runs.gold.turn_hash`)."""
-        turns = self.laid_out().table.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
-        return collect(turns.select("number", "turn", hash=turn_hash()))
-
-    @cached_property
-    def alternatives(self) -> str | None:
-        """The first gold value, in alphabetical order, that lists alternatives; None: there is none."""
-        values = self.laid_out().cells["gold"].unique().cast(pl.String)
-        first: str | None = values.filter(values.str.contains(BETWEEN, literal=True)).min()  # type: ignore[assignment]
-        return first
-
-    @cached_property
-    def gold_slots(self) -> frozenset[str]:
-        """The slots that have a value in gold."""
-        return gold_slots(self.laid_out().cells)
+        """(number, turn, hash: `runs.gold.TURN_HASH`)."""
+        turns = self.rows().table.lazy().select("number", "turn", "dialogue").unique(["number", "turn"])
+        return collect(turns.select("number", "turn", hash=TURN_HASH))
 
 
 #: Applies a function to every partition of a run; the results are in the partitions' order.
 Engine: TypeAlias = Callable[[Run, Callable[[pl.DataFrame], Any]], list[Any]]
 _ENGINE: Final[ContextVar[Engine | None]] = ContextVar("engine", default=None)
-
-
-def partitions(run: Run) -> list[tuple[int, int]]:
-    """The partitions of a run, in order: the first row of each, and its number of rows."""
-    return [(start, end - start) for start, end in pairwise(run.cuts)]
 
 
 def over_parts(run: Run, function: Callable[[Part], T]) -> list[T]:
@@ -123,49 +110,48 @@ def over_parts(run: Run, function: Callable[[Part], T]) -> list[T]:
     The function may be called in several threads, or in other processes, and must not change the partition. Whatever it
     refers to or returns must keep its meaning when it is pickled: strings or dictionary columns, never codes.
     """
-    name, make = run.name, _maker(run)  # what is pickled must not refer to the run, which is large
-
-    def apply(part: Callable[[], Part]) -> T:
-        try:
-            return function(part())
-        except DstbenchError as error:
-            raise error.in_file(name) from None
-
-    engine, places = _ENGINE.get(), partitions(run)
-    if engine is not None:
-        return engine(run, lambda table: apply(lambda: make(table)))
-    if len(places) == 1:
-        return [apply(lambda: _part(run, places[0]))]
+    if (engine := _ENGINE.get()) is not None:
+        return engine(run, partial(_on_rows, function, run.name, run.derive, "frames" in run.meta))
     results = []
     # One thread more than there are cores, so that one can read while the others count.
-    with ThreadPoolExecutor(min(len(places), pl.thread_pool_size() + 1)) as pool:
-        for result in pool.map(lambda place: apply(lambda: _part(run, place)), places):
-            results.append(result)
-            _LOG.info("scoring %s", name, extra={"done": len(results), "of": len(places)})
+    threads = min(len(run.cuts) - 1, pl.thread_pool_size() + 1)
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        try:
+            for result in (pool.map if pool else map)(lambda place: function(_part(run, *place)), pairwise(run.cuts)):
+                results.append(result)
+                if pool:
+                    _LOG.info("scoring %s", run.name, extra={"done": len(results), "of": len(run.cuts) - 1})
+        except DstbenchError as error:
+            raise error.in_file(run.name) from None
     return results
 
 
 def each_part(run: Run) -> Iterator[Part]:
     """The parts of a run, one after the other as they are needed, in this thread."""
-    return (_part(run, place) for place in partitions(run))
+    return (_part(run, start, end) for start, end in pairwise(run.cuts))
 
 
-def _maker(run: Run) -> Callable[[pl.DataFrame], Part]:
-    """A function that makes parts of rows of a run, and does not refer to it."""
-    derive, has_frames = run.derive, "frames" in run.meta
-    return lambda table: Part(table if derive is None else derive(table), has_frames)
-
-
-def _part(run: Run, place: tuple[int, int]) -> Part:
-    """The partition of a run at a place; that of a small run, which has only one, is made once."""
+def _part(run: Run, start: int, end: int) -> Part:
+    """The partition of a run from one cut to the next; that of a small run, which has only one, is made once."""
     if "part" in run.kept:
         run.check()
         kept: Part = run.kept["part"]
         return kept
-    part = _maker(run)(run.part(*place))
-    if run.cuts[-1] <= _KEPT_ROWS and place == (0, run.cuts[-1]):
+    rows = run.read(run.table.slice(start, end - start))
+    part = Part(rows if run.derive is None else run.derive(rows), "frames" in run.meta)
+    if run.cuts[-1] <= _KEPT_ROWS and (start, end) == (0, run.cuts[-1]):
         run.kept["part"] = part
     return part
+
+
+def _on_rows(
+    function: Callable[[Part], T], name: str, derive: Callable[..., pl.DataFrame] | None, has_frames: bool, rows: Any
+) -> T:
+    """What a function says of rows of a run; it is pickled, and so does not take the run itself, which is large."""
+    try:
+        return function(Part(rows if derive is None else derive(rows), has_frames))
+    except DstbenchError as error:
+        raise error.in_file(name) from None
 
 
 def count_rows(

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
+from itertools import pairwise
 from logging import CRITICAL, getLogger
 from threading import Lock
 from typing import Any, Final, TypeVar
@@ -26,7 +27,6 @@ import polars as pl
 from dstbench._version import __version__
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.runs.run import Run, stamp_of
-from dstbench.scoring.partitions import partitions
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ class Cluster:
         """Apply a function to every partition of a run (`partitions.Engine`), and raise what the function raises."""
         with self._lock:
             self._join()
-        ray, is_sent, places = self._ray, run.path is None, partitions(run)
+        ray, is_sent, places = self._ray, run.path is None, [(start, end - start) for start, end in pairwise(run.cuts)]
         if is_sent and run.name not in self._sent:
             self._sent.add(run.name)
             warn(

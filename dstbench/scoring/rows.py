@@ -28,6 +28,14 @@ COUNTS: Final = (
 #: Whether judged rows are wrong, but would be right if gold and prediction were spelled alike.
 SPELLED: Final = (C("g").is_not_null() | C("p").is_not_null()) & ~C("ok") & C("slot").is_not_null() & C("alike")
 
+#: Whether a judged row's value, of column `g` or `p`, differs from that of the row before.
+IS_NEW: Final = {
+    side: pl.when("first").then(C(side).is_not_null()).otherwise(C(side).ne_missing(C(side).shift(1)))
+    for side in ("g", "p")
+}
+#: The domain of a row's slot (`slots.domain_of`), as a dictionary column; null where there is no slot.
+DOMAIN: Final = C("slot").cast(pl.String).str.splitn("-", 2).struct[0].cast(pl.Categorical).alias("domain")
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -77,7 +85,7 @@ class Rows:
         )
 
     def with_counts(self, convention: Convention) -> pl.LazyFrame:
-        """The judged rows with `g_new`, `p_new` (see `is_new`), and `COUNTS`, each a Boolean.
+        """The judged rows with `g_new`, `p_new` (see `IS_NEW`), and `COUNTS`, each a Boolean.
 
         The counts of GCA are those of the authors' code: A slot that was listed and now is absent has the value "none".
         A slot that is listed for the first time counts as a change, even with a value that means "not in the state". If
@@ -89,7 +97,7 @@ class Rows:
             is_listed = C(f"{side}_listed")
             rows = rows.with_columns(
                 C(side).is_not_null().alias(f"{side}_is"),
-                is_new(side).alias(f"{side}_new"),
+                IS_NEW[side].alias(f"{side}_new"),
                 pl.when(is_listed | C("first")).then(is_listed).forward_fill().alias(f"{side}_seen"),
             )
         rows = rows.with_columns(
@@ -154,7 +162,7 @@ def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
                 head=C("differs").cum_sum() - 1,
             ),
             heads.select(cell=(C("is_new").cum_sum() - 1).gather("earliest")),
-            with_domains(heads.filter("is_new").select(*CELL, is_frame=IS_FRAME)),
+            heads.filter("is_new").select(*CELL, is_frame=IS_FRAME).with_columns(DOMAIN),
         ]
     )
     if cells["is_frame"].any():
@@ -163,21 +171,10 @@ def lay_out(long: pl.DataFrame, *, frames: bool = False) -> Rows:
     return Rows(table.select(pl.exclude("head"), cell), cells.drop("is_frame"))
 
 
-def with_domains(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows with the domain of their slot (`slots.domain_of`), as a dictionary column; null where there is no slot."""
-    domain = C("slot").cast(pl.String).str.splitn("-", 2).struct[0]
-    return rows.with_columns(domain=domain.cast(pl.Categorical))
-
-
-def is_new(side: str) -> pl.Expr:
-    """Whether a judged row's value, of column `g` or `p`, differs from that of the row before."""
-    return pl.when("first").then(C(side).is_not_null()).otherwise(C(side).ne_missing(C(side).shift(1)))
-
-
 def _with_frames(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Rows of a long table, with their `domain`, in which rows of gold's frames count as rows without a slot."""
     mark = C("pred").filter(C("slot").is_null()).drop_nulls().first().over("dialogue", "turn")
-    rows = with_domains(rows).with_columns(is_frame=IS_FRAME, mark=mark)
+    rows = rows.with_columns(DOMAIN, is_frame=IS_FRAME, mark=mark)
     in_gold = C("is_frame") & C("gold").is_not_null()
     rows = rows.with_columns(
         frame=pl.when(in_gold).then("gold"), predicted=pl.when(in_gold & C("mark").is_null()).then("pred")

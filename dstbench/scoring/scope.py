@@ -7,24 +7,26 @@ to one spelling (`normalise.LOOSE`). A turn is wrong by spelling alone if all of
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, Unpack
 
 import polars as pl
 
 from dstbench.conventions.convention import SLOT_KINDS, Convention, absent_literals
-from dstbench.conventions.profiles import OF_FORMATS, profile, suits
+from dstbench.conventions.profiles import OF_FORMATS, PROFILES, suits
 from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, is_or_are, number_of, warn
 from dstbench.metrics import parse, parse_all, stats_of
 from dstbench.metrics.built_in import SA
 from dstbench.runs.align import named_under
+from dstbench.runs.gold import gold_slots
 from dstbench.runs.open import Data, Reading, open_runs
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, count_rows, over_parts
 from dstbench.scoring.rows import SPELLED
 from dstbench.scoring.sums import Sums, sum_up
-from dstbench.scoring.turns import TURN, counts_frames, view_of
+from dstbench.scoring.turns import TURN, view_of
 from dstbench.scoring.values import C
 
 _EXAMPLES: Final = 3  # slots that a warning names
@@ -32,14 +34,16 @@ _EXAMPLES: Final = 3  # slots that a warning names
 
 def open_under(convention: Convention, data: Data, needs: str = "", **reading: Unpack[Reading]) -> list[Run]:
     """Open runs with a convention's default for missing turns; `needs` (in the plural): what only states can give."""
-    check_metrics(convention)  # before files are read, so that a typo costs no time
+    if convention.metrics is not None:
+        check_metrics(convention)  # before files are read, so that a typo costs no time
     with warnings.catch_warnings():
         if reading.get("missing") is None:  # else the user has set it, and should know that it changes nothing
             warnings.filterwarnings("ignore", ".*changes nothing; it is a long table", DstbenchWarning)
             reading["missing"] = convention.missing
         runs = open_runs(data, **reading)
-    runs = [named_under(convention, run) for run in runs]
-    for run in runs:
+    if convention.booking != "mapped":
+        runs = [named_under(convention, run) for run in runs]
+    for run in runs if leaving_out(convention) else ():
         if not run.meta.get("only"):  # without states there are no slots, and scoring refuses a scope
             check_gold_scope(run, convention)
             warn_of_unscored(run, convention)
@@ -98,7 +102,7 @@ def warn_of_unscored(run: Run, convention: Convention) -> None:
     if not counts["unscored"].sum():
         return
     slots = counts.filter(C("unscored") > 0).select("slot", "unscored")
-    choices = ", ".join(f"{key} {text}" for key, text in _leaving_out(convention).items())
+    choices = ", ".join(f"{key} {text}" for key, text in leaving_out(convention).items())
     what, number = f"not scored under {convention.name} ({choices})", int(slots["unscored"].sum())
     warn(
         f"{number:,} of {counts['predicted'].sum():,} predicted values {is_or_are(number)} {what}: "
@@ -118,17 +122,17 @@ def _first(counts: pl.DataFrame, noun: str = "", more: str = "more") -> str:
 
 def unscored(run: Run, convention: Convention) -> pl.DataFrame:
     """(slot, predicted, unscored): in how many turns a slot is predicted, and how many of these are in no score."""
-    may = _leaving_out(convention).keys()
+    may = leaving_out(convention).keys()
     if may <= {"slots", "outside", "schema"} and _scores_every_slot(run, convention):
         return pl.DataFrame(schema={"slot": pl.String, "predicted": pl.UInt32, "unscored": pl.UInt32})
-    view = view_of((), convention)
-    frames = "frames" in run.meta and counts_frames(convention, view)
+    view, frames = view_of((), convention)
+    frames = frames and "frames" in run.meta
 
     def rows_of(part: Part) -> pl.LazyFrame:
-        _, _, counted = part.counted(convention, view, frames=frames)
+        counted = part.turns(convention, view, frames=frames).counted
         keys = [*TURN, *([view] if view else [])]
         counts = counted.select(*keys, counts=pl.lit(value=True))
-        return part.rows(convention).drop_nulls("slot").join(counts, on=keys, how="left")
+        return part.rows().with_counts(convention).drop_nulls("slot").join(counts, on=keys, how="left")
 
     predicted = (C("n_pred") | C("n_ignored")).sum()
     scored = (C("n_pred") & C("counts").fill_null(value=False)).sum()
@@ -144,7 +148,8 @@ def _scores_every_slot(run: Run, convention: Convention) -> bool:
     return convention.scope.issuperset(slots)
 
 
-def _leaving_out(convention: Convention) -> dict[str, str]:
+@lru_cache
+def leaving_out(convention: Convention) -> Mapping[str, str]:
     """The choices by which predicted values may be in no score, as `Convention.settings` has them."""
     may = {
         **dict.fromkeys(("slots", "outside", "schema"), convention.scope is not None),
@@ -165,8 +170,9 @@ def gold_counts(run: Run, convention: Convention) -> pl.DataFrame:
 
 # A note is given if another option gains more than this in JGA.
 _WORTH: Final = 0.01
-# The profile that brings both sides to one spelling.
-_CANONICAL: Final = "star"
+# The profile that brings both sides to one spelling, and the same for all slots.
+_CANONICAL: Final = PROFILES["star"]
+_CANONICAL_OF_ALL: Final = replace(_CANONICAL, slots=None)
 _WRONG: Final = C("n_union").cast(pl.Int64) - C("n_correct")
 #: Statistics for `warn_of_scores`: the right turns, and those that are wrong by spelling alone.
 SPELLING: Final = {
@@ -200,7 +206,8 @@ def warn_of_scores(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
                 kind=f"{what}; {option} raises JGA",
                 count=spelled,
             )
-    _warn_of_order(scored, convention)
+    if len(scored) > 1:
+        _warn_of_order(scored, convention)
 
 
 def warn_of_alternatives(run: Run, sums: Sums, convention: Convention) -> None:
@@ -227,10 +234,11 @@ def _warn_of_order(scored: Sequence[tuple[Run, Sums]], convention: Convention) -
     """Warn if the profile that is made for the runs' format orders them otherwise, and say who changes place most."""
     names = {OF_FORMATS.get(str(run.meta.get("format"))) for run, _ in scored}
     (name, *others) = names
-    if name is None or others or len(scored) < 2 or convention != profile("verbatim"):
+    if name is None or others or convention != PROFILES["verbatim"]:
         return
-    own = profile(name)
-    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, _gold_slots(run)) for run, _ in scored):
+    own = PROFILES[name]
+    slots = (over_parts(run, lambda part: gold_slots(part.rows().cells)) for run, _ in scored)
+    if sum(sums.turns for _, sums in scored) > _MOST_TURNS or any(suits(own, frozenset().union(*of)) for of in slots):
         return
     jga = {run.name: (_jga(run, convention) or 0, _jga(run, own) or 0) for run, _ in scored}
     places = {run: [1 + sum(other[at] > of[at] for other in jga.values()) for at in (0, 1)] for run, of in jga.items()}
@@ -249,11 +257,13 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> tuple[str, 
     """The option that makes values equal which differ by spelling only, and its JGA, if that is a point above `jga`."""
     loose = convention.loosened()
     options = {f"--gold-steps {','.join(loose.gold_steps)} --pred-steps {','.join(loose.pred_steps)}": loose}
-    canonical = profile(_CANONICAL)
-    may = convention == profile("verbatim") and not suits(canonical, _gold_slots(run))
+    may = convention == PROFILES["verbatim"]
+    if may:
+        slots = frozenset[str]().union(*over_parts(run, lambda part: gold_slots(part.rows().cells)))
+        may = not suits(_CANONICAL, slots)
     # What the profile gains must be by spelling, not by slots that it does not score.
-    if may and _jga(run, canonical) == _jga(run, replace(canonical, slots=None)):
-        options = {f"--profile {_CANONICAL}": canonical, **options}
+    if may and _jga(run, _CANONICAL) == _jga(run, _CANONICAL_OF_ALL):
+        options = {"--profile star": _CANONICAL, **options}
     for option, other in options.items():
         remedied = _jga(run, other)
         if remedied is not None and remedied - jga > _WORTH:
@@ -264,12 +274,8 @@ def spelling_remedy(run: Run, convention: Convention, jga: float) -> tuple[str, 
 def spelled_pairs(run: Run, convention: Convention) -> pl.DataFrame:
     """(slot, gold, pred, turns): values that are wrong by spelling only, the most frequent first."""
     cell = ("slot", "gold", "pred")
-    pairs = count_rows(run, lambda part: part.laid_out().judged(convention).filter(SPELLED), cell, turns=pl.len())
+    pairs = count_rows(run, lambda part: part.rows().judged(convention).filter(SPELLED), cell, turns=pl.len())
     return pairs.sort("turns", *cell, descending=[True, False, False, False], nulls_last=True)
-
-
-def _gold_slots(run: Run) -> frozenset[str]:
-    return frozenset().union(*over_parts(run, lambda part: part.gold_slots))
 
 
 def _jga(run: Run, convention: Convention) -> float | None:

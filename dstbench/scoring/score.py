@@ -22,7 +22,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH
 from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
 from dstbench.scoring.sums import Sums, scores, scores_and_errors, sum_up
-from dstbench.scoring.turns import counts_frames, to_turns, view_of
+from dstbench.scoring.turns import to_turns, view_of
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 from dstbench.typing import View
@@ -192,8 +192,9 @@ def open_and_score(
 ) -> tuple[list[Run], Scores]:
     """The runs, opened, and what `score` returns of them; the parameters are the same."""
     names = [name.strip() for name in by.split(",")] if isinstance(by, str) else list(by)
-    check_known(names, GROUPS, "scores cannot be grouped by {!r}")
     groups = [name for name in dict.fromkeys(names) if name != "run"]  # scores are always by run
+    if groups:
+        check_known(groups, GROUPS, "scores cannot be grouped by {!r}")
     convention = as_convention(profile)
     requested = None if metrics is None else parse_all(metrics)  # before files are read, so that a typo costs no time
     runs = open_under(convention, data, **reading)
@@ -209,7 +210,8 @@ def open_and_score(
             f"by slot, a mean over turns of {' or '.join(map(str, accuracies))} is the slot's accuracy, as jga is; "
             f"-m {micro} is from summed counts"
         )
-    warn_of_frames(runs, convention)
+    if convention.domain_turns == "frames":
+        warn_of_frames(runs, convention)
     results = [score_run(run, chosen, groups, convention, spelling=True) for run in runs]
     warn_of_scores([(run, sums) for run, (_, sums) in zip(runs, results, strict=True)], convention)
     rows = pl.concat([table for table, _ in results])
@@ -233,10 +235,12 @@ def score_run(
 ) -> tuple[pl.DataFrame, Sums]:
     """The score rows of one run (see `score`), and its sums; `spelling`: also those of `SPELLING`, of whole states."""
     _LOG.info("scoring %s (%s rows)", run.name, f"{run.cuts[-1]:,}")
-    spelling = spelling and view_of(by, convention) is None and not run.meta.get("only")
-    refuse_without_states(run, metrics, by, convention)
+    if run.meta.get("only"):
+        refuse_without_states(run, metrics, by, convention)
+        spelling = False
+    spelling = spelling and view_of(by, convention)[0] is None
     sums = sum_up(run, metrics, by, convention, more=SPELLING if spelling else None, errors=True)
-    metrics = sums.metrics
+    names, metrics = list(map(str, metrics)), sums.metrics
     settings = convention.settings() | further_settings(run, by, convention, sums)
     table = sums.table.sort(by) if by else sums.table
     values, errors = scores_and_errors(metrics, table)
@@ -248,7 +252,7 @@ def score_run(
         )
     of_metrics = pl.DataFrame(
         {
-            "metric": [str(metric) for metric in metrics],
+            "metric": names,
             "unit": [metric.unit for metric in metrics],
             "signature": [sign(metric.settings(), settings) for metric in metrics],
         }
@@ -265,7 +269,8 @@ def score_run(
 
 def values_of(run: Run, metrics: Sequence[Metric], convention: Convention) -> dict[str, float | None]:
     """The values of a whole run by metric, as `score_run` gives them, in less time."""
-    refuse_without_states(run, metrics, (), convention)
+    if run.meta.get("only"):
+        refuse_without_states(run, metrics, (), convention)
     sums = sum_up(run, metrics, (), convention, signed=False)
     return dict(zip(map(str, sums.metrics), scores(sums.metrics, sums.table).row(0), strict=True))
 
@@ -278,7 +283,7 @@ def further_settings(run: Run, by: Sequence[str], convention: Convention, sums: 
         "missing": run.meta["missing"],
         **{name.replace("_", "-"): run.meta[name] for name in SIGNED if name in run.meta},
         "by": ",".join(by) or "run",
-        **(counted if counts_frames(convention, view_of((), convention)) else {}),
+        **(counted if view_of((), convention)[1] else {}),
         **({_FORMAT: name} if "@" in name else {}),  # with its package, if it is not built in
         "gold": f"{sums.fingerprint % 2**32:08x}",
         "d": str(sums.dialogues),
@@ -288,10 +293,8 @@ def further_settings(run: Run, by: Sequence[str], convention: Convention, sums: 
 
 
 def refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str], convention: Convention) -> None:
-    """If the run has no states, only marks of right slots, refuse whatever depends on slots and values."""
-    only = run.meta.get("only")
-    if not only:
-        return
+    """Refuse whatever depends on slots and values, as the run has no states, only marks of right slots."""
+    only = run.meta["only"]
     lacks = f"{run.name}: it holds no states, and "
     marked = [(type(metric), getattr(metric, "T", 0)) for metric in map(parse, only)]
     if others := [str(metric) for metric in metrics if (type(metric), getattr(metric, "T", 0)) not in marked]:
@@ -310,7 +313,7 @@ def refuse_without_states(run: Run, metrics: Sequence[Metric], by: Sequence[str]
 def warn_of_frames(runs: Sequence[Run], convention: Convention) -> None:
     """Warn of runs that do not know which frames gold has, if the convention counts gold's frames."""
     without = [run.name for run in runs if "frames" not in run.meta]
-    if without and counts_frames(convention, view_of((), convention)):
+    if without and view_of((), convention)[1]:
         warn(
             f"{', '.join(without)}: gold does not say which frames there are; those that are empty on both sides, "
             "which the official evaluation counts, are not counted (a --gold in SGD's layout says which there are)",

@@ -20,13 +20,14 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import are_multiwoz, slot_total
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.metrics import Metric, counts_and_stats, score_of, stats_of
-from dstbench.metrics.base import STEP, from_parts, in_parts, in_steps
+from dstbench.metrics.base import PARTS_OF_STEP, STEP, from_parts, in_parts
 from dstbench.metrics.built_in import ERRORS
 from dstbench.readers.frames import all_say
+from dstbench.runs.gold import gold_slots
 from dstbench.runs.run import Run
-from dstbench.schema.core import LENGTH, SEEN, TURNS
+from dstbench.schema.core import BETWEEN, LENGTH, SEEN, TURNS
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.turns import EMPTY_TURN, TURN, counts_frames, view_of
+from dstbench.scoring.turns import EMPTY_TURN, TURN, view_of
 from dstbench.scoring.values import C
 from dstbench.tables import collect, collect_all
 
@@ -52,7 +53,7 @@ class Sums:
     dialogues: int  # number of dialogues with a scored turn
     most_errors: int  # the most slot errors in one turn; 0 if slot accuracy is not scored
     gold_slots: frozenset[str]  # the slots that have a value in gold; empty if no metric needs them
-    alternatives: str | None  # a gold value that lists alternatives but is compared as one string; None: there is none
+    alternatives: str | None  # with `errors`: a gold value that lists alternatives but is compared as one string
 
     def total(self, stat: str) -> int | None:
         """The sum of a statistic over all groups; None: it was not requested."""
@@ -78,8 +79,8 @@ def sum_up(
     counts, stats = counts_and_stats(metrics)
     stats |= more or {}
     _check_request(run, stats, by, convention)
-    view = view_of(by, convention)
-    frames = "frames" in run.meta and counts_frames(convention, view)
+    view, frames = view_of(by, convention)
+    frames = frames and "frames" in run.meta
     has_moments = errors and "slot" not in by and "dialogue" not in by
     of_errors = [metric for metric in metrics if has_moments and not metric.is_count]
     moments = list(
@@ -93,11 +94,12 @@ def sum_up(
 
     def sum_part(part: Part) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
         if convention.schema is not None and convention.slot_set is None:
-            services = set(part.laid_out().cells.drop_nulls("gold")["domain"].cast(pl.String))
+            services = set(part.rows().cells.drop_nulls("gold")["domain"].cast(pl.String))
             if lacking := sorted(services - convention.schema.services):  # their frames would be left out in silence
                 what = f"the schema has no service {lacking[0]}, which gold has"
                 raise DstbenchError(what, hint="--schema takes the schema.json of the scored split")
-        whole, scored, counted = part.counted(convention, view, counts, frames=frames)
+        alternatives = None
+        whole, scored, counted = part.turns(convention, view, counts, frames=frames)
         if LENGTH in by:
             lengths = whole.group_by("number").agg(pl.len().cast(pl.UInt32).alias(LENGTH))
             scored, counted = (turns.join(lengths, on="number", maintain_order="left") for turns in (scored, counted))
@@ -110,14 +112,17 @@ def sum_up(
             "sizes": pl.DataFrame({"turns": of_scored.height, "dialogues": of_scored["number"].n_unique()}),
             "table": _sum(turns, by, moments),
         }
+        if errors and convention.multi == "literal":
+            texts = part.rows().cells["gold"].unique().cast(pl.String)
+            alternatives = texts.filter(texts.str.contains(BETWEEN, literal=True)).min()  # the first by the alphabet
         if view == "slot":
             sums["all_turns"] = _sum(of_scored.select("number", *turn_groups), turn_groups)
         return sums, {
             "fingerprint": part.fingerprint(convention, of_scored) if fingerprint is None else 0,
             "most_errors": turns[_STAT + ERRORS].max() or 0 if ERRORS in stats else 0,
-            "gold_slots": part.gold_slots if needs_slots else frozenset(),
+            "gold_slots": gold_slots(part.rows().cells) if needs_slots else frozenset(),
             "is_multiwoz": needs_slots and are_multiwoz(part.long["dialogue"].unique()),
-            "alternatives": part.alternatives if convention.multi == "literal" else None,
+            "alternatives": alternatives,
         }
 
     parts = over_parts(run, sum_part)
@@ -131,21 +136,23 @@ def sum_up(
         }
     table = _pad(added["table"], added["all_turns"], stats, by, counts) if view == "slot" else added["table"]
     turns, dialogues = added["sizes"].row(0)
-    gold_slots = frozenset[str]().union(*facts["gold_slots"])
-    total = slot_total(
-        gold_slots if convention.scope is None or convention.outside == "scored" else (),
-        is_multiwoz=all(facts["is_multiwoz"]),
-        scope=convention.scope,
-        name=convention.scope_name,
-    )
+    slots = frozenset[str]().union(*facts["gold_slots"])
+    if needs_slots:
+        total = slot_total(
+            slots if convention.scope is None or convention.outside == "scored" else (),
+            is_multiwoz=all(facts["is_multiwoz"]),
+            scope=convention.scope,
+            name=convention.scope_name,
+        )
+        metrics = [metric.resolve(total) if metric.needs_total else metric for metric in metrics]
     return Sums(
-        [metric.resolve(total) for metric in metrics],
+        metrics,
         table.with_columns(from_parts(cs.starts_with(_STAT) & cs.by_dtype(pl.Int128))),
         sum(facts["fingerprint"]) % 2**64 if fingerprint is None else fingerprint,
         turns,
         dialogues,
         most_errors=max(facts["most_errors"]),
-        gold_slots=gold_slots,
+        gold_slots=slots,
         alternatives=next(filter(None, facts["alternatives"]), None),
     )
 
@@ -174,7 +181,8 @@ def _sum(turns: pl.DataFrame, by: Sequence[str], moments: Collection[tuple[str, 
                 f"statistic {name.removeprefix(_STAT)!r} adds up to {most:,} in a dialogue, too much to sum exactly",
                 hint="divide it by the largest value it can have in a turn, so that it is a ratio",
             )
-    factor = {name: in_steps(C(name)) if name in ratios else C(name) for name in stats}
+    step = pl.lit(PARTS_OF_STEP, pl.Int128)  # ties are rounded up
+    factor = {name: ((C(name) + step // 2) // step).cast(pl.Int64) if name in ratios else C(name) for name in stats}
     sums = [
         C("turns", *stats).sum(),
         pl.len().cast(pl.Int64).alias("dialogues"),

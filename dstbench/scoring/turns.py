@@ -120,16 +120,13 @@ def with_is_scored(rows: pl.LazyFrame, convention: Convention) -> pl.LazyFrame:
     return joined.with_columns(C("is_scored").fill_null(value=False))
 
 
-def view_of(by: Sequence[str], convention: Convention) -> View | None:
-    """The view whose turns are grouped."""
+def view_of(by: Sequence[str], convention: Convention) -> tuple[View | None, bool]:
+    """The view whose turns are grouped, and whether gold's frames count in it."""
     if "slot" in by:
-        return "slot"
-    return "domain" if "domain" in by or convention.unit == "frame" else None
-
-
-def counts_frames(convention: Convention, view: View | None) -> bool:
-    """Whether gold's frames count in a view under a convention."""
-    return convention.domain_turns == "frames" and view == "domain"
+        return "slot", False
+    if "domain" in by or convention.unit == "frame":
+        return "domain", convention.domain_turns == "frames"
+    return None, False
 
 
 def counted_turns(

@@ -19,7 +19,6 @@ from dstbench.analysis.diagnose import Diagnosis
 from dstbench.conventions.convention import Convention
 from dstbench.demo import synthetic
 from dstbench.runs.open import open_runs
-from dstbench.scoring import partitions as partition
 from dstbench.scoring.error_classes import CLASSES, count_classes
 from tests import oracle
 from tests.corpora import FEW, LARGE, States, corpora
@@ -338,7 +337,7 @@ def test_partitions_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     correlated = [dstbench.correlate({"run": table}, differences=["jga,fga,gca"])]
     monkeypatch.setattr(runs, "_ROW_GROUP", 50)
     (run,) = open_runs({"run": table})
-    assert len(partition.partitions(run)) > 5
+    assert len(run.cuts) > 6
     counts, turns = count_classes(run, Convention())
     assert turns == whole.runs["turns"].item()
     assert counts["n"].sum() == whole.errors["n"].sum()

@@ -13,7 +13,6 @@ import dstbench
 from dstbench.cli.commands import topics
 from dstbench.demo import synthetic
 from dstbench.schema.core import ROWS
-from dstbench.scoring import partitions
 
 Cell = tuple[str | None, str | None]
 
@@ -99,7 +98,7 @@ def test_rows_are_the_same_of_files_frames_and_states_and_in_parts(
             if value is not None:
                 state[side][slot] = value
     for data in (tmp_path / "eager.parquet", {"eager": table}, {"eager": list(states.values())}):
-        assert len(partitions.partitions(dstbench.open_runs(data)[0])) > 10
+        assert len(dstbench.open_runs(data)[0].cuts) > 11
         lazy = dstbench.rows(data, profile="trade")
         assert lazy.collect().equals(whole)
         right = whole.filter("ok", ~pl.col("first")).select("slot", "turn")

@@ -14,7 +14,6 @@ import dstbench
 import dstbench.runs.run as runs
 from dstbench.demo import synthetic
 from dstbench.rendering.tables import render
-from dstbench.scoring import partitions as partition
 from dstbench.stats import jackknife_se
 from tests.corpora import FEW, LARGE, States, corpora
 
@@ -71,7 +70,7 @@ def test_the_same_bits_however_a_run_is_cut(monkeypatch: pytest.MonkeyPatch) -> 
     table = synthetic(60, trackers=["forgetful"])["forgetful"]
     whole = dstbench.score(table, metrics=SHARES, by="length")
     monkeypatch.setattr(runs, "_ROW_GROUP", 100)
-    assert len(partition.partitions(dstbench.open_runs(table)[0])) > 10
+    assert len(dstbench.open_runs(table)[0].cuts) > 11
     assert dstbench.score(table, metrics=SHARES, by="length").equals(whole, null_equal=True)
 
 
