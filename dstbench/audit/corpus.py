@@ -36,6 +36,7 @@ class Corpus:
     cells: pl.DataFrame
     forms: pl.DataFrame  # (slot, value, n), each canonical alternative, and in how many cells of the evidence it is
     spelled: pl.DataFrame  # (slot, value, written), how a canonical value is written if it is added
+    begun: pl.DataFrame  # (talk, domain, row), the first row in which gold annotates the domain, be it with dontcare
     texts: pl.DataFrame  # as `mentions.utterances` returns them
 
     @property
@@ -65,8 +66,10 @@ def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None,
     turns = turns.with_columns(pl.col("row") + pl.col("talk"))
     is_absent = pl.col("value").is_in(Convention().absent)
     dontcares = [value for value in cells["value"].unique() if is_dontcare(value)]
-    is_absent |= pl.col("value").is_in(dontcares) & pl.col("slot").str.contains(over_dontcare)
-    cells = cells.join(turns, on=key).filter(~is_absent).rename({"value": "written"})
+    cells = cells.filter(~is_absent).join(turns, on=key).with_columns(domain=DOMAIN)
+    begun = cells.group_by("talk", "domain").agg(pl.col("row").min())
+    is_open = pl.col("value").is_in(dontcares) & pl.col("slot").str.contains(over_dontcare)
+    cells = cells.filter(~is_open).rename({"value": "written"})
     counts = cells.group_by("slot", "written").agg(n=pl.col("is_evidence").sum()).sort("slot", "written")
     every = canonical(counts["slot"], counts["written"]).str.split(BETWEEN).list.unique(maintain_order=True)
     counts = counts.with_columns(every=every)
@@ -75,12 +78,13 @@ def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None,
         forms.filter(pl.col("n") > 0, ~pl.col("written").str.contains(BETWEEN, literal=True)),
         searched.select("slot", "written", "value", n=pl.lit(0, pl.UInt32)).select(forms.columns),
     ]).sort("n", "written", descending=[True, False])  # fmt: skip
-    cells = cells.join(counts, on=["slot", "written"]).with_columns(domain=DOMAIN).sort("row", "slot")
+    cells = cells.join(counts, on=["slot", "written"]).sort("row", "slot")
     return Corpus(
         turns=turns,
         cells=cells.select("row", "slot", "domain", "written", "every", value=pl.col("every").list.first()),
         forms=forms.group_by("slot", "value").agg(pl.col("n").sum()).sort("slot", "value"),
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True).drop("n"),
+        begun=begun,
         texts=utterances(turns.join(said, on=key, how="left", maintain_order="left").select("row", "system", "user")),
     )
 

@@ -35,7 +35,7 @@ class Places:
     # only, and the value that is added for it
     names: pl.DataFrame
     mentions: pl.DataFrame  # as `_with_sentences` returns them
-    refusals: pl.DataFrame  # (row, domain), turns in which the user asks for another place
+    refusals: pl.DataFrame  # (row, domain), turns in which another place is asked for
 
 
 def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places | None:
@@ -202,9 +202,11 @@ def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
 
 def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
-    sentence = pl.col("sentence")
-    sentences = corpus.texts.filter(speaker="user").select("row", sentence=_sentences(pl.col("text"), rules))
-    sentences = sentences.explode("sentence").filter(sentence.str.contains(rules.refusal))
+    sentence, is_user = pl.col("sentence"), pl.col("speaker") == "user"
+    sentences = corpus.texts.select("row", "speaker", sentence=_sentences(pl.col("text"), rules)).explode("sentence")
+    sentences = sentences.filter(
+        (is_user & sentence.str.contains(rules.refusal)) | (~is_user & sentence.str.contains(rules.withdrawal))
+    )
     sentences = sentences.join(corpus.cells.select("domain").unique(), how="cross")
     own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()
