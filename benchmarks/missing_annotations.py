@@ -34,7 +34,7 @@ from typing import Any
 from benchmarks.measured import find_data
 from benchmarks.results import doing
 from dstbench import audit, contexts
-from dstbench.audit.mentions import CANONICAL
+from dstbench.audit.search import CANONICAL
 from dstbench.audit.places import ALIKE
 
 #: The required figures.

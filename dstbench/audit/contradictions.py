@@ -1,7 +1,7 @@
 """Gold values that are doubtful: they contradict the database, or nobody has said them (Qian et al. 2021, section 7).
 
 Conventions: the entity of a domain is the one that gold names in the same state. Values are compared in one spelling
-(`mentions.CANONICAL`, letters and digits only); dontcare, and attributes that the database leaves open, contradict
+(`search.CANONICAL`, letters and digits only); dontcare, and attributes that the database leaves open, contradict
 nothing. A value is *unsaid* if neither user nor system says it up to the first turn whose state has it, in any spelling
 (`search`); yes, no and dontcare could be said of any slot, and are not searched for.
 """
@@ -15,8 +15,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.inputs import Dialogues, agreed_facts, database_facts, spoken_texts
-from dstbench.audit.mentions import DOMAIN, canonical, squeezed
-from dstbench.audit.search import with_unsaid
+from dstbench.audit.search import DOMAIN, canonical, squeezed, with_unsaid
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
 from dstbench.errors import DstbenchError

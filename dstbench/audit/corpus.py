@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import DOMAIN, canonical, utterances
+from dstbench.audit.search import DOMAIN, canonical, utterances
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import is_dontcare
 from dstbench.schema.core import BETWEEN
@@ -37,7 +37,7 @@ class Corpus:
     forms: pl.DataFrame  # (slot, value, n), each canonical alternative, and in how many cells of the evidence it is
     spelled: pl.DataFrame  # (slot, value, written), how a canonical value is written if it is added
     begun: pl.DataFrame  # (talk, domain, row), the first row in which gold annotates the domain, be it with dontcare
-    texts: pl.DataFrame  # as `mentions.utterances` returns them
+    texts: pl.DataFrame  # as `search.utterances` returns them
 
     @property
     def data_turns(self) -> pl.DataFrame:
@@ -46,7 +46,7 @@ class Corpus:
 
 
 def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None, over_dontcare: str) -> Corpus:
-    """A dataset (and its `evidence`) laid out for a search of values (`mentions.vocabulary`).
+    """A dataset (and its `evidence`) laid out for a search of values (`search.vocabulary`).
 
     Dontcare counts as no value of slots like `over_dontcare`.
     """

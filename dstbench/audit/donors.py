@@ -1,15 +1,12 @@
 """Values that datasets know and say, and those that replace them: given, of a dataset, or invented; none is known.
 
-Conventions: invented names are built from words of real ones. From ``acorn guest house`` and ``worth lodge`` come
-``acorn lodge`` and ``worth guest house``. Names end like two real ones or more, where there are such ends.
-
-A dialogue says a value if the value's words stand in an utterance, whole, and not within a longer value:
-``express by holiday inn`` does not say ``holiday inn``. An article at the beginning makes no difference.
+Invented names are built from words of real ones: from ``acorn guest house`` and ``worth lodge`` comes ``acorn lodge``.
+A dialogue says a value if the value's words stand in an utterance, whole, with or without an
+article, and not within a longer value: ``express by holiday inn`` does not say ``holiday inn``.
 
 A value is an *ordinary word* if at least `LEAST` dialogues say it in lower case but never have it in their states, and
 these are more than `SHARE` of all dialogues that say it in lower case: 172 dialogues of MultiWOZ 2.1 say ``ask``,
-mostly as in ``may I ask``, and in 26 of them it is annotated, as a restaurant. Words with a capital are said as names,
-and do not count.
+mostly as in ``may I ask``, and in 26 of them it is annotated, as a restaurant.
 """
 
 from __future__ import annotations
@@ -25,8 +22,8 @@ import numpy as np
 import polars as pl
 
 from dstbench.audit.inputs import gold_cells, spoken_texts
-from dstbench.audit.mentions import bare_words, in_words, longest_first, padded, squeezed
 from dstbench.audit.rules import english
+from dstbench.audit.search import bare_words, in_words, longest_first, padded, squeezed
 from dstbench.conventions.files import read_json
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot, domain_of

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.mentions import CANONICAL
+from dstbench.audit.search import CANONICAL
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, first_repeated, warn

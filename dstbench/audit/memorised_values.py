@@ -17,8 +17,7 @@ from typing import Final, Unpack
 import polars as pl
 
 from dstbench.audit.inputs import gold_cells, spoken_texts
-from dstbench.audit.mentions import squeezed
-from dstbench.audit.search import with_unsaid
+from dstbench.audit.search import squeezed, with_unsaid
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.profiles import as_convention

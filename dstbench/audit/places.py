@@ -16,8 +16,8 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus
 from dstbench.audit.inputs import agreed_facts, database_facts
-from dstbench.audit.mentions import CANONICAL, DOMAIN, as_pattern, find_mentions, vocabulary
 from dstbench.audit.rules import Rules
+from dstbench.audit.search import CANONICAL, DOMAIN, as_pattern, find_mentions, vocabulary
 from dstbench.conventions.normalise import is_dontcare
 
 #: Names that are at least so similar (`difflib`) are spellings of one name.
@@ -151,7 +151,7 @@ def _sentences(text: pl.Expr, rules: Rules) -> pl.Expr:
 
 
 def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.DataFrame:
-    """`Places.mentions`, of `mentions.find_mentions`."""
+    """`Places.mentions`, of `search.find_mentions`."""
     text, sentence, is_user = pl.col("text"), pl.col("sentence"), pl.col("speaker") == "user"
     mentions = mentions.join(corpus.texts.select("row", "speaker", "text"), on=["row", "speaker"])
     head = text.str.head("start")

@@ -34,8 +34,8 @@ from dstbench.audit.donors import (
     value_key,
 )
 from dstbench.audit.inputs import gold_cells
-from dstbench.audit.mentions import bare_words, squeezed
 from dstbench.audit.places import ALIKE
+from dstbench.audit.search import bare_words, squeezed
 from dstbench.conventions.normalise import is_text
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, check_known, number_of

@@ -21,8 +21,8 @@ import polars as pl
 from dstbench.arrays import Floats
 from dstbench.audit.corpus import first_of
 from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import canonical, marked
 from dstbench.audit.missing_annotations import Inconsistency
+from dstbench.audit.search import canonical, marked
 from dstbench.conventions.convention import Convention
 from dstbench.errors import DstbenchError, UsageError, first_repeated
 from dstbench.io.files import File

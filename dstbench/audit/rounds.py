@@ -1,20 +1,12 @@
 """The rounds of the search for missing annotations (what a round adds is gold for the next), and what they find.
 
-Without rules, in domains without names, similar places are the evidence that an annotation is missing.
-A place is a mention: a value of a slot that is said in a turn. It could be annotated there if its domain is active
-(another slot of the domain is in the state, or the domain's annotation changes in the next turn), and the slot was not
-in the state of the turn before, or had another value there and is no longer in the state. Places are similar if they
-have the same slot and speaker (the system's utterance is the one before the user's turn), the same `cue`, and, if
-this occurs often enough, the same `focus`:
-
-- `focus`, when the domain's annotation changes otherwise: for other slots in this turn (``now``), in the turns before
-  and after it (``between``), in only one of these (``before``, ``next``), or only ``earlier``;
-- `cue`, the word before it, if the user says it, or the first word of the user's reply, if the system does.
-
-A place counts as annotated if the state of the turn has the value. If it has not, an annotation is missing if at least
-half of similar places (or another share) are annotated, unless the same words are those of another slot that gold sets
-to this value in this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant
-called `south`, are no value of the slot, whatever the ontology says.
+In domains without names, which no rule judges, an annotation is missing on request if gold annotates most *similar*
+mentions in other dialogues. A mention could be annotated if its domain is active (another slot of the domain is in the
+state, or the domain's annotation changes in the next turn), and the slot was not in the state of the turn before, or
+had another value there and is no longer in the state. Mentions are similar if they share slot, speaker, the `cue` (the
+word before what the user says; the first word of the reply to what the system says), and, if there are enough, the
+`focus`: when else the domain's annotation changes. Words that are hardly ever annotated where they could be (`RARELY`),
+such as a restaurant called `south`, are no value of the slot, whatever the ontology says.
 """
 
 from __future__ import annotations
@@ -25,16 +17,14 @@ import polars as pl
 
 from dstbench.audit.corpus import RARELY, Corpus, elsewhere, first_of, look_up, with_changes
 from dstbench.audit.discussion import SUPPORT, judge_places, propose_places
-from dstbench.audit.mentions import find_mentions
 from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
+from dstbench.audit.search import find_mentions
 from dstbench.conventions.normalise import is_dontcare
 from dstbench.schema.audit import CANDIDATES, PROPOSALS
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
-# What similar places share besides slot and speaker, the more specific combination first.
-_PARTS: Final = (("focus", "cue"), ("cue",))
 _ROWS: Final = pl.int_ranges("row", "until", dtype=pl.UInt32)
 
 
@@ -130,7 +120,7 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
     judged = judged.with_columns(
         pl.col("changed", "coming", "gone").fill_null(False), pl.col("has", "n_changed").fill_null(0)
     )
-    value, is_unset, cue = pl.col("value"), pl.col("now").is_null(), pl.col("cue").fill_null("-")
+    value, is_unset = pl.col("value"), pl.col("now").is_null()
     focuses = {
         "now": pl.col("n_changed") > pl.col("changed").cast(pl.UInt32),
         "between": pl.col("gone") & pl.col("coming"),
@@ -147,10 +137,11 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
     could = judged.filter("could")
     counted = {"annotated": pl.col("is_evidence") & pl.col("is_annotated"), "others": pl.col("is_evidence")}
     annotated, n = (is_counted.sum().over("slot", "speaker", "value") for is_counted in counted.values())
-    word = pl.format("{}={}", pl.when(speaker="user").then(pl.lit("before")).otherwise(pl.lit("reply")), cue)
+    which = pl.when(speaker="user").then(pl.lit("before")).otherwise(pl.lit("reply"))
+    word = pl.format("{}={}", which, pl.col("cue").fill_null("-"))
     levels = [
-        elsewhere(could, ["slot", "speaker", *parts], counted).hstack(could.select(place=place))
-        for parts, place in zip(_PARTS, (pl.format("when={} {}", "focus", word), word), strict=True)
+        elsewhere(could, ["slot", "speaker", "cue", *focus], counted).hstack(could.select(place=place))
+        for focus, place in ((["focus"], pl.format("when={} {}", "focus", word)), ([], word))
     ]
     evidence = {
         name: pl.coalesce(pl.when(counts["others"] >= support).then(counts[name]) for counts in levels)
@@ -164,11 +155,10 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
 
 
 def propose(judged: pl.DataFrame, at_least: float) -> pl.DataFrame:
-    """The mentions (`judge`) that ought to be annotated, at most one per turn and slot, sorted by these.
+    """The mentions (`judge`) that ought to be annotated, the one to take first of each turn and slot.
 
-    Of their similar mentions at least this share is annotated. The same words are proposed for one slot only, and for
-    none if two have the same share. Of several values of a slot, the user's go before the system's, then those with the
-    higher share, then the last one said.
+    The same words are proposed for one slot only, and for none if two have the same share. Of several values of a slot,
+    the user's go before the system's, then those with the higher share, then the last one said.
     """
     # Of the words for what gold sets in this turn, those whose similar places are annotated most often: they are not
     # proposed for other slots.
@@ -178,8 +168,7 @@ def propose(judged: pl.DataFrame, at_least: float) -> pl.DataFrame:
     missing = judged.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), share >= at_least)
     missing = missing.join(taken, on="mention", how="anti")
     missing = missing.filter(share == share.max().over("mention")).unique("mention", keep="none").filter("is_compared")
-    missing = missing.sort("row", "slot", pl.col("speaker") == "system", -share, -pl.col("start").cast(pl.Int64))
-    return missing.unique(["row", "slot"], keep="first", maintain_order=True)
+    return missing.sort("row", "slot", pl.col("speaker") == "system", -share, -pl.col("start").cast(pl.Int64))
 
 
 # --- what the rounds find ---------------------------------------------------------------------------------------------
@@ -222,9 +211,6 @@ def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     texts = corpus.texts.select("row", "speaker", utterance="text")
     spoken = mentions.join(texts, on=["row", "speaker"], how="left", maintain_order="left")
     spoken = spoken.join(corpus.data_turns, on="row", how="inner", maintain_order="left")
-    said, turns = (
-        pl.col("utterance").str.slice("start", pl.col("end") - pl.col("start")),
-        pl.col("until") - pl.col("row"),
-    )
-    spoken = spoken.with_columns(said=said, turns=turns, mentions="others")
+    said = pl.col("utterance").str.slice("start", pl.col("end") - pl.col("start"))
+    spoken = spoken.with_columns(said=said, turns=pl.col("until") - pl.col("row"), mentions="others")
     return pl.concat([CANDIDATES.schema.to_frame(), spoken], how="diagonal_relaxed")

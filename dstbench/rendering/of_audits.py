@@ -8,7 +8,7 @@ import polars as pl
 
 from dstbench.analysis.findings import least_even, seen_in_training
 from dstbench.audit.entity_bias import frequent_values, slot_order
-from dstbench.audit.mentions import marked
+from dstbench.audit.search import marked
 from dstbench.audit.version_diff import split_rows
 from dstbench.errors import number_of
 from dstbench.metrics.registry import name_of
