@@ -35,7 +35,7 @@ from benchmarks.measured import find_data
 from benchmarks.results import doing
 from dstbench import audit, contexts
 from dstbench.audit.search import CANONICAL
-from dstbench.audit.places import ALIKE
+from dstbench.audit.corpus import ALIKE
 
 #: The required figures.
 BARS = {"recall": 0.77, "recall_confirmed": 0.91, "confirmed": 0.92}

@@ -15,8 +15,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import RARELY, Corpus, elsewhere, look_up
-from dstbench.audit.places import Places
+from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, look_up
 from dstbench.audit.rules import Condition, Rules
 from dstbench.audit.search import squeezed
 from dstbench.schema.core import BETWEEN

@@ -15,9 +15,8 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, lay_out
+from dstbench.audit.corpus import Corpus, lay_out, lay_out_places
 from dstbench.audit.inputs import Dialogues, gold_of
-from dstbench.audit.places import lay_out_places
 from dstbench.audit.rounds import list_candidates, list_proposals, mentions_like, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.audit.search import DOMAIN, vocabulary

@@ -28,8 +28,8 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
+from dstbench.audit.corpus import ALIKE
 from dstbench.audit.inputs import gold_cells, spoken_texts
-from dstbench.audit.places import ALIKE
 from dstbench.audit.rules import english
 from dstbench.audit.search import bare_words, in_words, longest_first, padded, squeezed
 from dstbench.conventions.files import read_json

@@ -15,9 +15,8 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import RARELY, Corpus, elsewhere, first_of, look_up, with_changes
+from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, first_of, look_up, with_changes
 from dstbench.audit.discussion import SUPPORT, judge_places, propose_places
-from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
 from dstbench.audit.search import find_mentions
 from dstbench.conventions.normalise import is_dontcare
