@@ -71,9 +71,8 @@ def contradictions(
     [('hotel-area', 'unsaid', 'north')]
     """
     dialogues = Dialogues.read(data, said, split)
-    cells = dialogues.cells.filter(~pl.col("value").is_in(Convention().absent))
-    unsaid = with_unsaid(_first_turns(cells), spoken_texts(dialogues.said), Convention()).filter("searched")
-    compared = _compare(cells if database is not None else cells.clear(), database)
+    unsaid = with_unsaid(_first_turns(dialogues.cells), spoken_texts(dialogues.said), Convention()).filter("searched")
+    compared = _compare(dialogues.cells if database is not None else dialogues.cells.clear(), database)
     slots = unsaid.group_by("slot").agg(searched=pl.len(), unsaid=pl.col("unsaid").sum())
     checked = compared.group_by("slot").agg(checked=pl.len(), contradicting=pl.col("contradicts").sum())
     slots = slots.join(checked, on="slot", how="full", coalesce=True)

@@ -20,8 +20,7 @@ import polars as pl
 from dstbench.audit.inputs import Dialogues, agreed_facts, database_facts
 from dstbench.audit.rules import Rules
 from dstbench.audit.search import CANONICAL, DOMAIN, as_pattern, canonical, find_mentions, utterances, vocabulary
-from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import is_dontcare
+from dstbench.conventions.normalise import DONTCARE
 from dstbench.schema.core import BETWEEN
 
 #: Words are no value if a smaller share of the mentions of them is annotated.
@@ -72,27 +71,23 @@ def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None,
         id=pl.col("dialogue").rank("dense").cast(pl.UInt32),
     )  # fmt: skip
     turns = turns.with_columns(pl.col("row") + pl.col("talk"))
-    is_absent = pl.col("value").is_in(Convention().absent)
-    dontcares = [value for value in cells["value"].unique() if is_dontcare(value)]
-    cells = cells.filter(~is_absent).join(turns, on=key).with_columns(domain=DOMAIN)
-    begun = cells.group_by("talk", "domain").agg(pl.col("row").min())
-    is_open = pl.col("value").is_in(dontcares) & pl.col("slot").str.contains(over_dontcare)
-    cells = cells.filter(~is_open).rename({"value": "written"})
+    cells = cells.join(turns, on=key).with_columns(domain=DOMAIN).rename({"value": "written"})
     counts = cells.group_by("slot", "written").agg(n=pl.col("is_evidence").sum()).sort("slot", "written")
     every = canonical(counts["slot"], counts["written"]).str.split(BETWEEN).list.unique(maintain_order=True)
-    counts = counts.with_columns(every=every)
+    is_open = (pl.col("every").list.join(BETWEEN) == DONTCARE) & pl.col("slot").str.contains(over_dontcare)
+    counts = counts.with_columns(every=every).filter(~is_open)
     forms = counts.select("slot", "written", "n", value="every").explode("value")
     spelled = pl.concat([
         forms.filter(pl.col("n") > 0, ~pl.col("written").str.contains(BETWEEN, literal=True)),
         searched.select("slot", "written", "value", n=pl.lit(0, pl.UInt32)).select(forms.columns),
     ]).sort("n", "written", descending=[True, False])  # fmt: skip
-    cells = cells.join(counts, on=["slot", "written"]).sort("row", "slot")
+    set_cells = cells.join(counts, on=["slot", "written"]).sort("row", "slot")
     return Corpus(
         turns=turns,
-        cells=cells.select("row", "slot", "domain", "written", "every", value=pl.col("every").list.first()),
+        cells=set_cells.select("row", "slot", "domain", "written", "every", value=pl.col("every").list.first()),
         forms=forms.group_by("slot", "value").agg(pl.col("n").sum()).sort("slot", "value"),
         spelled=spelled.unique(["slot", "value"], keep="first", maintain_order=True).drop("n"),
-        begun=begun,
+        begun=cells.group_by("talk", "domain").agg(pl.col("row").min()),
         texts=utterances(turns.join(said, on=key, how="left", maintain_order="left").select("row", "system", "user")),
     )
 
@@ -164,8 +159,7 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         return None
     no_names = {CANONICAL("", word) for word in rules.no_names}
     values = pl.concat([of_gold, facts.select("slot", value="fact")]).unique().filter(slot.is_in(slots.implode()))
-    values = values.filter(~value.is_in([v for v in values["value"] if is_dontcare(v)]))
-    values = values.filter(~(is_cued & value.is_in(list(no_names))))
+    values = values.filter(value != DONTCARE, ~(is_cued & value.is_in(list(no_names))))
     of_names = values.join(name_slots, on="slot").join(corpus.forms, on=["slot", "value"], how="left")
     # Names that gold has as values of other slots by a slip: the database's, and those that are names more often.
     n, is_name = pl.col("n"), slot.is_in(name_slots["slot"].implode())

@@ -18,6 +18,7 @@ import polars as pl
 from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, look_up
 from dstbench.audit.rules import Condition, Rules
 from dstbench.audit.search import squeezed
+from dstbench.conventions.normalise import DONTCARE
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
@@ -130,7 +131,7 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
         ~(is_question | pl.any_horizontal("names_place", "denied", "is_kind", "of_travel", "definite")),
         pl.col("of_domain") | ~pl.col("of_other"),
     )
-    is_set = pl.col("changed") & (pl.col("value") != "dontcare")
+    is_set = pl.col("changed") & (pl.col("value") != DONTCARE)
     set_elsewhere = state.filter(is_set).select("row", "value", other="domain")
     wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(set_elsewhere, on=["row", "value"], how="left")
     wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))

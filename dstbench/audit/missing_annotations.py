@@ -20,7 +20,6 @@ from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.rounds import list_candidates, list_proposals, mentions_like, search
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.audit.search import DOMAIN, vocabulary
-from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io.atomic import write_whole
@@ -276,8 +275,7 @@ def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     if data.splits is not None:
         parts = pl.concat([data.splits, parts.cast({"split": data.splits.schema["split"]})])
     missing = _with_totals(proposals)
-    cells = _with_totals(data.cells.filter(~pl.col("value").is_in(Convention().absent)))
-    has = pl.concat([missing, cells, dialogues], how="diagonal").unique()
+    has = pl.concat([missing, _with_totals(data.cells), dialogues], how="diagonal").unique()
     # The whole is, for a slot and its domain, the dialogues that have the domain; for all domains, every dialogue.
     of = has.filter(pl.col("slot").is_null()).join(parts, on="dialogue")
     of = of.group_by("split", "domain").agg(of_dialogues=pl.len())
@@ -330,7 +328,7 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, ann
     """The most similar pair of each slot that has a missing and an annotated mention in such places, schema `PAIRS`."""
     missing = candidates.filter(decision="added")
     annotated = annotated.join(missing, on=_PLACE, how="semi")
-    gold = gold.filter(~pl.col("value").is_in(Convention().absent)).rename({"value": "gold"})
+    gold = gold.rename({"value": "gold"})
     one, other = (
         _shortest(mentions, which, corpus, gold) for which, mentions in zip(OF_PAIR, (missing, annotated), strict=True)
     )

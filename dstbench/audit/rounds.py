@@ -19,7 +19,7 @@ from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, first_of, l
 from dstbench.audit.discussion import SUPPORT, judge_places, propose_places
 from dstbench.audit.rules import Rules
 from dstbench.audit.search import find_mentions
-from dstbench.conventions.normalise import is_dontcare
+from dstbench.conventions.normalise import DONTCARE
 from dstbench.schema.audit import CANDIDATES, PROPOSALS
 from dstbench.schema.core import BETWEEN
 
@@ -65,8 +65,7 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     following = cells.join(turns, on="row").select("dialogue", "slot", "row", next="row", then="value")
     proposed = _followed(proposed.join(parts, on="proposal").drop("proposal"), following)
     # A user who says "a hotel", and later gets a guest house annotated, meant any place to stay.
-    dontcare = [value for value in proposed["then"].drop_nulls().unique() if is_dontcare(value)]
-    is_other = (pl.col("then") != pl.col("value")) & ~pl.col("then").is_in(dontcare)
+    is_other = (pl.col("then") != pl.col("value")) & (pl.col("then") != DONTCARE)
     is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
     proposed = proposed.filter(~is_any_kind).with_columns(until=pl.min_horizontal("stop", "next"))
     # Between two values of gold, an added value holds until the next added one; the same value again is implied.
