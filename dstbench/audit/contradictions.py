@@ -17,7 +17,7 @@ import polars as pl
 from dstbench.audit.inputs import Dialogues, agreed_facts, database_facts, spoken_texts
 from dstbench.audit.search import DOMAIN, canonical, squeezed, with_unsaid
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import is_dontcare
+from dstbench.conventions.normalise import DONTCARE
 from dstbench.errors import DstbenchError
 from dstbench.metrics.base import divide
 from dstbench.runs.open import Data
@@ -111,13 +111,9 @@ def _compare(cells: pl.DataFrame, folder: str | PathLike[str] | None) -> pl.Data
     pairs = cells.filter(~_IS_NAME).join(named, on=["dialogue", "turn", "domain"], maintain_order="left")
     pairs = pairs.join(facts, on=["domain", "entity", "slot"], maintain_order="left")
     meant = pairs.select("slot", "value", part=pl.col("value").str.split(BETWEEN)).unique().explode("part")
-    meant = meant.with_columns(key=_key(meant["slot"], meant["part"]))
-    is_open = pl.Series([is_dontcare(part) for part in meant["part"]], dtype=pl.Boolean)
-    meant = (
-        meant.with_columns(is_open=is_open).group_by("slot", "value").agg(keys="key", is_open=pl.col("is_open").any())
-    )
-    pairs = pairs.join(meant, on=["slot", "value"], maintain_order="left")
-    pairs = pairs.with_columns(contradicts=~pl.col("is_open") & ~pl.col("keys").list.contains(pl.col("fact")))
+    meant = meant.with_columns(keys=_key(meant["slot"], meant["part"])).group_by("slot", "value").agg("keys")
+    pairs, keys = pairs.join(meant, on=["slot", "value"], maintain_order="left"), pl.col("keys").list
+    pairs = pairs.with_columns(contradicts=~keys.contains(DONTCARE) & ~keys.contains(pl.col("fact")))
     return _first_turns(pairs, "name", "database", "contradicts")
 
 

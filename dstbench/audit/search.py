@@ -264,20 +264,23 @@ def _times(texts: pl.Series) -> pl.DataFrame:
         in_digits = in_digits.str.replace_all(rf"\b{word}\b", digits)
     has_number = said.str.contains(rf"\d|\b(?:{'|'.join(words.numbers)})\b")
     with_numbers = lower.filter(has_number).select("text", said=in_digits)
-    has_half, written_hour = pl.col("half") != "", pl.col("hour").cast(pl.Int32)
-    is_short = ~pl.col("hour").str.starts_with("0") & (written_hour <= 12)
-    for pattern, default_minute, hours_more in words.clocks:
-        clocks = with_numbers.select("text", said.str.extract_all(pattern)).explode("said").drop_nulls()
-        parts = clocks.select("text", said.str.extract_groups(pattern)).unnest("said")
-        parts = parts.with_columns(pl.col("minute", "half").fill_null(""))
-        hour = written_hour + hours_more
-        readings = (
-            hour,
-            pl.when(is_short & ~has_half).then((hour + 12) % 24),
-            pl.when(has_half).then(hour % 12 + pl.when(pl.col("half") == "p").then(12).otherwise(0)),
-        )
-        minute = pl.when(pl.col("minute") == "").then(pl.lit(default_minute)).otherwise("minute")
-        meant = parts.select("text", hour=pl.concat_list(readings), minute=minute).explode("hour").drop_nulls()
-        two_digits = pl.col("hour").replace(24, 0).cast(pl.String).str.zfill(2)
-        times.append(meant.select("text", time=pl.format("{}:{}", two_digits, "minute")))
+    clocks = pl.concat(
+        with_numbers.select("text", said.str.extract_all(pattern), default=pl.lit(minute), more=more)
+        .explode("said")
+        .drop_nulls()
+        .with_columns(said.str.extract_groups(pattern))
+        .unnest("said")
+        for pattern, minute, more in words.clocks
+    ).with_columns(pl.col("minute", "half").fill_null(""), written=pl.col("hour").cast(pl.Int32))
+    hour, half = pl.col("written") + pl.col("more"), pl.col("half")
+    is_short = ~pl.col("hour").str.starts_with("0") & (pl.col("written") <= 12)
+    readings = (
+        hour,
+        pl.when(is_short, half == "").then((hour + 12) % 24),
+        pl.when(half != "").then(hour % 12 + pl.when(half == "p").then(12).otherwise(0)),
+    )
+    minute = pl.when(pl.col("minute") == "").then("default").otherwise("minute")
+    meant = clocks.select("text", hour=pl.concat_list(readings), minute=minute).explode("hour").drop_nulls()
+    two_digits = pl.col("hour").replace(24, 0).cast(pl.String).str.zfill(2)
+    times.append(meant.select("text", time=pl.format("{}:{}", two_digits, "minute")))
     return pl.concat(times).unique()
