@@ -179,18 +179,17 @@ def list_proposals(added: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
 
 def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at_least: float) -> pl.DataFrame:
     """The mentions that the first round judges, replaced by what the rounds add, if they do; schema `CANDIDATES`."""
-    is_similar = pl.col("rule").eq_missing(pl.lit("similar"))
-    judged, new = (table.with_columns(is_similar=is_similar) for table in (first, added.with_columns(is_added=True)))
-    judged = judged.join(new, on=[*_CELL, "speaker", "value", "is_similar"], how="anti")
+    judged = first.join(added, on=[*_CELL, "speaker", "value"], how="anti")
+    judged = pl.concat([judged, added.with_columns(is_added=True)], how="diagonal_relaxed")
     covered = added.select("slot", row=_ROWS).explode("row").unique().with_columns(is_covered=True)
-    judged = pl.concat([judged, new], how="diagonal_relaxed").join(covered, on=_CELL, how="left")
-    judged = _with_words(judged.sort(*_CELL, "speaker", "start", "value", "is_similar"), corpus)
+    judged = judged.join(covered, on=_CELL, how="left").sort(*_CELL, "speaker", "start", "value")
+    judged = _with_words(judged, corpus)
     # The rules compare canonical values; the log has them as gold writes them.
     spelled = corpus.spelled.rename({"written": "spelling"})
     for frame, keys in ((spelled, ["slot", "value"]), (corpus.cells.select(*_CELL, as_written="written"), _CELL)):
         judged = judged.join(frame, on=keys, how="left", maintain_order="left")
     is_frequent = ~pl.col("rarely") & (pl.col("share") >= at_least)
-    is_enough = pl.when("is_similar").then(is_frequent).otherwise(pl.col("annotated") >= SUPPORT)
+    is_enough = pl.when(pl.col("rule") == "similar").then(is_frequent).otherwise(pl.col("annotated") >= SUPPORT)
     decisions = {
         "added": pl.col("is_added"),
         "annotated": pl.col("is_set"),
