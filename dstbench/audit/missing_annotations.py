@@ -147,11 +147,11 @@ def inconsistency(
     del first
     proposals = list_proposals(added, corpus)
     annotated = annotated_mentions(candidates)
-    shares = count_by_speaker(annotated, proposals)
+    rates, shares = count_missing(annotated, proposals)
     return Inconsistency(
         summary=summarise(dialogues, proposals),
         modified=count_modified(dialogues, proposals),
-        rates=count_by_slot(shares, proposals),
+        rates=rates,
         shares=shares,
         pairs=find_pairs(corpus, dialogues.cells, candidates, annotated),
         proposals=proposals,
@@ -300,25 +300,21 @@ def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
     return annotated.select(*_PLACE, *_SAID, "end").filter(is_user | ~is_user.any().over(_CELL))
 
 
-def count_by_speaker(annotated: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """How often each slot is annotated, and not, by who says the value, schema `SHARES`."""
-    key, missing, whole = ["slot", "speaker"], pl.col("missing"), pl.col("annotated") + pl.col("missing")
+def count_missing(annotated: pl.DataFrame, proposals: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """How often each slot is annotated, and not: in all, schema `RATES`, and by who says the value, schema `SHARES`."""
+    key, missing = ["slot", "speaker"], pl.col("missing")
     counts = pl.concat([
         annotated.unique(_CELL).select(*key, annotated=1, missing=0),
         proposals.select(*key, annotated=0, missing=1),
     ])  # fmt: skip
     every = counts.select(pl.col("slot").unique()).join(pl.DataFrame({"speaker": ["user", "system"]}), how="cross")
-    counts = every.join(counts.group_by(key).agg(pl.all().sum()), on=key, how="left").fill_null(0)
-    shares = {"rate": divide(missing, whole), "share": divide(missing, missing.sum().over("slot"))}
-    return SHARES.conform(counts.with_columns(**shares)).sort("slot", pl.col("speaker") == "system")
-
-
-def count_by_slot(shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """How often each slot is annotated, and not, schema `RATES`."""
+    shares = every.join(counts.group_by(key).agg(pl.all().sum()), on=key, how="left").fill_null(0)
     late = proposals.group_by("slot").agg(late=_IS_LATE.sum())
     rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(late, on="slot", how="left")
-    rate = divide(pl.col("missing"), pl.col("annotated") + pl.col("missing"))
-    return RATES.conform(rates.with_columns(pl.col("late").fill_null(0), rate=rate)).sort("slot")
+    rate, share = divide(missing, pl.col("annotated") + missing), divide(missing, missing.sum().over("slot"))
+    rates = rates.with_columns(pl.col("late").fill_null(0), rate=rate).sort("slot")
+    shares = shares.with_columns(rate=rate, share=share).sort("slot", pl.col("speaker") == "system")
+    return RATES.conform(rates), SHARES.conform(shares)
 
 
 # --- examples ---------------------------------------------------------------------------------------------------------
