@@ -208,11 +208,7 @@ def _names(entities: pl.DataFrame, of_gold: pl.DataFrame, common: set[str], rule
     for domain, value in of_gold.select("domain", "value").iter_rows():
         if value not in common and len(value) > 3 and (domain, value) not in entity_of:  # misspells one, or is its own
             others = [bare for other, bare in alike if other == domain]
-            close = (
-                get_close_matches(_bare(text, rules), others, n=1, cutoff=cutoff)
-                for cutoff in (1, ALIKE)
-                for text in forms(value)
-            )
+            close = (get_close_matches(_bare(text, rules), others, n=1, cutoff=ALIKE) for text in forms(value))
             entity_of[domain, value] = next((alike[domain, first] for first, *_ in filter(None, close)), value)
     words = _of_one(((domain, word), name) for domain, name in known for word in {*name.split()} - small)
     parts = {key: which for key, which in words.items() if len(key[1]) > 4 and key not in entity_of}
