@@ -34,11 +34,10 @@ MOSTLY: Final = 0.5
 def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What the turns are about in this state (`corpus.with_changes`): the mentions of names, and the turns.
 
-    Of each domain that gold has in the dialogue, a turn has the `place` under discussion; how many places user and
-    system name (`user_names`, `system_names`); whether the domain `has_begun` (gold annotates it up to the next turn),
-    and is the last one annotated or spoken of after the user's utterance (`is_topic`) and before it (`was_topic`);
-    whether the user has `refused` an offer; the only place that the system names, if it is not refused (`offered`);
-    and whether it names places of other domains (`elsewhere`).
+    A turn has, of each domain of the dialogue, the `place` under discussion, how many places `user_names` and
+    `system_names`, the only one `offered` and not `refused`; whether the domain `has_begun` (gold annotates it up to
+    the next turn), is the last one spoken of after the user's utterance (`is_topic`) and before it (`was_topic`), and
+    whether the system names places of other domains (`elsewhere`).
     """
     annotated = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     annotated = annotated.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")

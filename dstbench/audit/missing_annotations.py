@@ -17,7 +17,7 @@ import polars as pl
 
 from dstbench.audit.corpus import Corpus, lay_out, lay_out_places
 from dstbench.audit.inputs import Dialogues, gold_of
-from dstbench.audit.rounds import list_candidates, list_proposals, mentions_like, search
+from dstbench.audit.rounds import list_candidates, mentions_like, search, with_words
 from dstbench.audit.rules import Rules, read_rules
 from dstbench.audit.search import DOMAIN, vocabulary
 from dstbench.conventions.slots import domain_of
@@ -27,7 +27,7 @@ from dstbench.io.escape import csv_text
 from dstbench.metrics.base import divide
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
-from dstbench.schema.audit import MODIFIED, OF_PAIR, PAIRS, RATES, SHARES, SUMMARY
+from dstbench.schema.audit import MODIFIED, OF_PAIR, PAIRS, PROPOSALS, RATES, SHARES, SUMMARY
 from dstbench.schema.core import BETWEEN, LOGGED
 from dstbench.schema.record import Record
 from dstbench.writers.rewrite import rewrite
@@ -145,7 +145,7 @@ def inconsistency(
     del places, similar  # the next step takes most memory
     candidates = list_candidates(first, added, corpus, at_least)
     del first
-    proposals = list_proposals(added, corpus)
+    proposals = PROPOSALS.conform(with_words(added.with_columns(value="written"), corpus)).sort(_CELL)
     annotated = annotated_mentions(candidates)
     rates, shares = count_missing(annotated, proposals)
     return Inconsistency(

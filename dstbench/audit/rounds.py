@@ -20,7 +20,7 @@ from dstbench.audit.discussion import SUPPORT, judge_places, propose_places
 from dstbench.audit.rules import Rules
 from dstbench.audit.search import find_mentions
 from dstbench.conventions.normalise import DONTCARE
-from dstbench.schema.audit import CANDIDATES, PROPOSALS
+from dstbench.schema.audit import CANDIDATES
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
@@ -30,10 +30,7 @@ _ROWS: Final = pl.int_ranges("row", "until", dtype=pl.UInt32)
 def search(
     corpus: Corpus, places: Places | None, rules: Rules, *, compared: pl.DataFrame, support: int, at_least: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Search by rules, and among `compared` mentions by similar places, until nothing is found.
-
-    Returns the mentions with their evidence in the first round, and what all rounds add.
-    """
+    """The mentions that the first round judges, by rules or `compared` with similar ones, and what all rounds add."""
     cells, rounds, first = corpus.cells, list[pl.DataFrame](), pl.DataFrame()
     while not rounds or rounds[-1].height:
         state = with_changes(cells)
@@ -101,8 +98,7 @@ def mentions_like(corpus: Corpus, searched: pl.DataFrame, slots: list[str]) -> p
 def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataFrame:
     """The mentions (`mentions_like`) that are set (`is_set`) or `could` be in this state (`with_changes`).
 
-    With the slot's value `now`, the `place` that similar ones share, the `share` of these `others` elsewhere that is
-    `annotated` (null: they are fewer than `support`), and whether the words are `rarely` annotated.
+    Of similar ones elsewhere, how many are `annotated` of all the `others` (null: fewer than `support`).
     """
     per_domain = state.group_by("row", "domain").agg(has=pl.len(), n_changed=pl.col("changed").sum())
     active = per_domain.filter(pl.col("n_changed") > 0).select("row", "domain")
@@ -155,8 +151,7 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
 def propose(judged: pl.DataFrame, at_least: float) -> pl.DataFrame:
     """The mentions (`judge`) that ought to be annotated, the one to take first of each turn and slot.
 
-    The same words are proposed for one slot only, and for none if two have the same share. Of several values of a slot,
-    the user's go before the system's, then those with the higher share, then the last one said.
+    The same words are for one slot only, and for none if two have the same share.
     """
     # Of the words for what gold sets in this turn, those whose similar places are annotated most often: they are not
     # proposed for other slots.
@@ -172,18 +167,13 @@ def propose(judged: pl.DataFrame, at_least: float) -> pl.DataFrame:
 # --- what the rounds find ---------------------------------------------------------------------------------------------
 
 
-def list_proposals(added: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """What all rounds add, schema `PROPOSALS`."""
-    return PROPOSALS.conform(_with_words(added.with_columns(value="written"), corpus)).sort("dialogue", "turn", "slot")
-
-
 def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at_least: float) -> pl.DataFrame:
     """The mentions that the first round judges, replaced by what the rounds add, if they do; schema `CANDIDATES`."""
     judged = first.join(added, on=[*_CELL, "speaker", "value"], how="anti")
     judged = pl.concat([judged, added.with_columns(is_added=True)], how="diagonal_relaxed")
     covered = added.select("slot", row=_ROWS).explode("row").unique().with_columns(is_covered=True)
     judged = judged.join(covered, on=_CELL, how="left").sort(*_CELL, "speaker", "start", "value")
-    judged = _with_words(judged, corpus)
+    judged = with_words(judged, corpus)
     # The rules compare canonical values; the log has them as gold writes them.
     spelled = corpus.spelled.rename({"written": "spelling"})
     for frame, keys in ((spelled, ["slot", "value"]), (corpus.cells.select(*_CELL, as_written="written"), _CELL)):
@@ -203,7 +193,7 @@ def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at
     return CANDIDATES.conform(judged.with_columns(decision=first_of(decisions), value=value, gold="as_written"))
 
 
-def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+def with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """Mentions of the dialogues that are judged, with the words that say them, and with all columns of the log."""
     texts = corpus.texts.select("row", "speaker", utterance="text")
     spoken = mentions.join(texts, on=["row", "speaker"], how="left", maintain_order="left")
