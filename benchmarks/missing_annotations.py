@@ -34,8 +34,8 @@ from typing import Any
 from benchmarks.measured import find_data
 from benchmarks.results import doing
 from dstbench import audit, contexts
-from dstbench.audit.search import CANONICAL
 from dstbench.audit.corpus import ALIKE
+from dstbench.audit.search import CANONICAL
 
 #: The required figures.
 BARS = {"recall": 0.77, "recall_confirmed": 0.91, "confirmed": 0.92}

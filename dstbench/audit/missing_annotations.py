@@ -15,7 +15,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, lay_out, lay_out_places
+from dstbench.audit.corpus import Corpus, lay_out, lay_out_places, look_up
 from dstbench.audit.inputs import Dialogues, gold_of
 from dstbench.audit.rounds import list_candidates, mentions_like, search, with_words
 from dstbench.audit.rules import Rules, read_rules
@@ -281,8 +281,7 @@ def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     of = of.group_by("split", "domain").agg(of_dialogues=pl.len())
     modified = missing.join(parts, on="dialogue").group_by(group).agg(dialogues=pl.len())
     rows = parts.select("split").unique().join(has.select("domain", "slot").unique(), how="cross")
-    for counts, keys in ((of, group[:2]), (modified, group)):
-        rows = rows.join(counts, on=keys, how="left", nulls_equal=True)
+    rows = look_up(look_up(rows, of), modified)
     rows = rows.with_columns(pl.col("dialogues", "of_dialogues").fill_null(0)).sort(group, nulls_last=True)
     return MODIFIED.conform(rows.with_columns(share=divide(pl.col("dialogues"), pl.col("of_dialogues"))))
 
