@@ -1,6 +1,6 @@
 """Missing annotations beside what the script of Qian et al. (2021) adds to the validation set of MultiWOZ 2.1.
 
-Purpose: `dstbench audit inconsistency` should find what their script finds (at least 77 % of it, and 90 % of what the
+Purpose: `dstbench audit inconsistency` should find what their script finds (at least 77 % of it, and 91 % of what the
 database confirms), and add little else (at least 92 % of its additions are the script's, too). The script also adds
 facts of offers that the user refuses; dstbench does not.
 
@@ -34,11 +34,11 @@ from typing import Any
 from benchmarks.measured import find_data
 from benchmarks.results import doing
 from dstbench import audit, contexts
-from dstbench.audit.mentions import CANONICAL
-from dstbench.audit.places import ALIKE
+from dstbench.audit.corpus import ALIKE
+from dstbench.audit.search import CANONICAL
 
 #: The required figures.
-BARS = {"recall": 0.77, "recall_confirmed": 0.90, "confirmed": 0.92}
+BARS = {"recall": 0.77, "recall_confirmed": 0.91, "confirmed": 0.92}
 #: Dialogues of the validation set that the paper changes, by slot and domain (Table 1), and their share in all.
 TABLE_1 = {
     "attraction-area": 86, "attraction-name": 151, "attraction-type": 102, "attraction": 283,

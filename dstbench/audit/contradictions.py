@@ -1,7 +1,7 @@
 """Gold values that are doubtful: they contradict the database, or nobody has said them (Qian et al. 2021, section 7).
 
 Conventions: the entity of a domain is the one that gold names in the same state. Values are compared in one spelling
-(`mentions.CANONICAL`, letters and digits only); dontcare, and attributes that the database leaves open, contradict
+(`search.CANONICAL`, letters and digits only); dontcare, and attributes that the database leaves open, contradict
 nothing. A value is *unsaid* if neither user nor system says it up to the first turn whose state has it, in any spelling
 (`search`); yes, no and dontcare could be said of any slot, and are not searched for.
 """
@@ -15,10 +15,9 @@ from typing import Final
 import polars as pl
 
 from dstbench.audit.inputs import Dialogues, agreed_facts, database_facts, spoken_texts
-from dstbench.audit.mentions import DOMAIN, canonical, squeezed
-from dstbench.audit.search import with_unsaid
+from dstbench.audit.search import DOMAIN, canonical, squeezed, with_unsaid
 from dstbench.conventions.convention import Convention
-from dstbench.conventions.normalise import is_dontcare
+from dstbench.conventions.normalise import DONTCARE
 from dstbench.errors import DstbenchError
 from dstbench.metrics.base import divide
 from dstbench.runs.open import Data
@@ -72,9 +71,8 @@ def contradictions(
     [('hotel-area', 'unsaid', 'north')]
     """
     dialogues = Dialogues.read(data, said, split)
-    cells = dialogues.cells.filter(~pl.col("value").is_in(Convention().absent))
-    unsaid = with_unsaid(_first_turns(cells), spoken_texts(dialogues.said), Convention()).filter("searched")
-    compared = _compare(cells if database is not None else cells.clear(), database)
+    unsaid = with_unsaid(_first_turns(dialogues.cells), spoken_texts(dialogues.said), Convention()).filter("searched")
+    compared = _compare(dialogues.cells if database is not None else dialogues.cells.clear(), database)
     slots = unsaid.group_by("slot").agg(searched=pl.len(), unsaid=pl.col("unsaid").sum())
     checked = compared.group_by("slot").agg(checked=pl.len(), contradicting=pl.col("contradicts").sum())
     slots = slots.join(checked, on="slot", how="full", coalesce=True)
@@ -113,13 +111,9 @@ def _compare(cells: pl.DataFrame, folder: str | PathLike[str] | None) -> pl.Data
     pairs = cells.filter(~_IS_NAME).join(named, on=["dialogue", "turn", "domain"], maintain_order="left")
     pairs = pairs.join(facts, on=["domain", "entity", "slot"], maintain_order="left")
     meant = pairs.select("slot", "value", part=pl.col("value").str.split(BETWEEN)).unique().explode("part")
-    meant = meant.with_columns(key=_key(meant["slot"], meant["part"]))
-    is_open = pl.Series([is_dontcare(part) for part in meant["part"]], dtype=pl.Boolean)
-    meant = (
-        meant.with_columns(is_open=is_open).group_by("slot", "value").agg(keys="key", is_open=pl.col("is_open").any())
-    )
-    pairs = pairs.join(meant, on=["slot", "value"], maintain_order="left")
-    pairs = pairs.with_columns(contradicts=~pl.col("is_open") & ~pl.col("keys").list.contains(pl.col("fact")))
+    meant = meant.with_columns(keys=_key(meant["slot"], meant["part"])).group_by("slot", "value").agg("keys")
+    pairs, keys = pairs.join(meant, on=["slot", "value"], maintain_order="left"), pl.col("keys").list
+    pairs = pairs.with_columns(contradicts=~keys.contains(DONTCARE) & ~keys.contains(pl.col("fact")))
     return _first_turns(pairs, "name", "database", "contradicts")
 
 

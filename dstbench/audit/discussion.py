@@ -2,33 +2,23 @@
 
 For each domain that has places (hotels, say), the *place under discussion* of a turn is the one that gold names in the
 state, else the one that the user names, else the only one that the system offers and the user does not refuse. It stays
-so until another is named. A mention of a value belongs to the state by one of these rules:
-
-- ``name``: the user names the place, or the system offers it alone and the user does not refuse it;
-- ``fact``: the system says a value of the place under discussion, and the place's row in the database has it (no
-  row: the place's name stands in the same sentence); or that all places have it;
-- ``feature``: the same of what a place has or lacks (parking); or the user wishes for it, or asks about it and the row
-  has it;
-- ``kind``: the user asks for a kind of place ("a hotel", "guest houses"), or its name says it, and the row agrees;
-- ``cue``: it follows words that tell the slot ("from"), and no slot of the domain has the value;
-- ``wish``: the user says it as the only value of the slot, about the domain under discussion, and no row contradicts
-  it; or asks whether the place has it, and the row does.
-
-The file of rules has them as a table (`Rules.rules`). The database only confirms what is said; nothing is taken from
-it. What the system says of a slot is not added after the user has said that the slot does not matter. Gold must also
-annotate some mentions with the same slot, speaker and rule in other dialogues of the corpus.
+so until another is named. The file of rules says when a mention of a value belongs to the state (`Rules.rules`; in
+words: `dstbench help audits`). The database only confirms what is said; nothing is taken from it. What the system says
+of a slot is not added after the user has said that the slot does not matter. Gold must also annotate some mentions with
+the same slot, speaker and rule in other dialogues of the corpus.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import RARELY, Corpus, elsewhere, first_of, look_up
-from dstbench.audit.mentions import squeezed
-from dstbench.audit.places import Places
+from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, look_up
 from dstbench.audit.rules import Condition, Rules
+from dstbench.audit.search import squeezed
+from dstbench.conventions.normalise import DONTCARE
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
@@ -44,16 +34,16 @@ MOSTLY: Final = 0.5
 def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What the turns are about in this state (`corpus.with_changes`): the mentions of names, and the turns.
 
-    Of each domain that gold has in the dialogue, a turn has the `place` under discussion; how many places user and
-    system name (`user_names`, `system_names`); whether the domain `has_begun` (gold annotates it up to the next turn),
-    and is the last one annotated or spoken of after the user's utterance (`is_topic`) and before it (`was_topic`);
-    whether the user has `refused` an offer; the only place that the system names, if it is not refused (`offered`);
-    and whether it names places of other domains (`elsewhere`).
+    A turn has, of each domain of the dialogue, the `place` under discussion, how many places `user_names` and
+    `system_names`, the only one `offered` and not `refused`; whether the domain `has_begun` (gold annotates it up to
+    the next turn), is the last one spoken of after the user's utterance (`is_topic`) and before it (`was_topic`), and
+    whether the system names places of other domains (`elsewhere`).
     """
     annotated = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     annotated = annotated.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
     names, entity, group = _names_in(annotated, places), pl.col("entity"), ["talk", "domain"]
-    begun = state.join(corpus.turns, on="row").group_by(group).agg(begin=pl.col("row").min())
+    begun = pl.concat([corpus.begun, state.join(corpus.turns, on="row").select(*group, "row")])
+    begun = begun.group_by(group).agg(begin=pl.col("row").min())
     turns = corpus.turns.select("row", "talk").join(begun, on="talk").sort("talk", "domain", "row")
     by_user, by_system = (entity.filter(pl.col("speaker") == who) for who in ("user", "system"))
     said = names.group_by(_OF_DOMAIN).agg(
@@ -65,9 +55,11 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
         turns = look_up(turns, frame)
     user_names, system_names = (pl.col(f"{who}_names").fill_null(0) for who in ("user", "system"))
     turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True))
-    turns = turns.with_columns(
-        user_names, system_names, refused=pl.any_horizontal(pl.col("refused", "contradicted").fill_null(False))
-    )
+    # A user who names the place that the system offers asks for no other one.
+    takes_up = (user_names == 1) & pl.col("system_all").list.contains(pl.col("user_only"))
+    asks_for_other = pl.col("refused").fill_null(False) & ~takes_up.fill_null(False)
+    is_refused = asks_for_other | pl.col("contradicted").fill_null(False)
+    turns = turns.with_columns(user_names, system_names, refused=is_refused)
     is_refused = _is_refused(rules)
     offered = pl.when((system_names == 1) & ~is_refused).then("system_only")
     named = pl.coalesce("annotated", pl.when(user_names == 1).then("user_only"), offered)
@@ -138,7 +130,7 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
         ~(is_question | pl.any_horizontal("names_place", "denied", "is_kind", "of_travel", "definite")),
         pl.col("of_domain") | ~pl.col("of_other"),
     )
-    is_set = pl.col("changed") & (pl.col("value") != "dontcare")
+    is_set = pl.col("changed") & (pl.col("value") != DONTCARE)
     set_elsewhere = state.filter(is_set).select("row", "value", other="domain")
     wishes = wishes.select(*_OF_DOMAIN, "slot", "value").join(set_elsewhere, on=["row", "value"], how="left")
     wishes = wishes.filter(pl.col("other").is_null() | (pl.col("other") == pl.col("domain")))
@@ -162,20 +154,15 @@ def judge_places(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rul
     """
     said = _with_facts(*_discuss(corpus, state, places, rules), state, places, rules)
     holds = said.select(**conditions(rules))
-    by_rules = {
-        f"by_{rule}": pl.any_horizontal(pl.all_horizontal(way) for way in ways) for rule, ways in rules.rules.items()
-    }
-    said = said.hstack(holds.select(**by_rules)).hstack(holds).with_columns(
-        rule=first_of({rule: pl.col(f"by_{rule}") for rule in rules.rules}),
-        is_set=_IS_NOW & pl.col("changed"),
-    ).sort(pl.col("rule").is_null(), "mention", "slot", "value")  # fmt: skip
+    cases = holds.unique()  # few combinations occur
+    columns = {"rule": pl.String, "failed": pl.String, **{f"by_{rule}": pl.Boolean for rule in rules.rules}}
+    verdicts = pl.DataFrame([_judge(case, rules) for case in cases.iter_rows(named=True)], columns, orient="row")
+    said = said.hstack(look_up(holds, cases.hstack(verdicts)).select(verdicts.columns))
+    said = said.with_columns(is_set=_IS_NOW & pl.col("changed"))
+    said = said.sort(pl.col("rule").is_null(), "mention", "slot", "value")
     said = said.unique(["row", "slot", "speaker", "value"], keep="first", maintain_order=True)
     # If the state already had the value, there was nothing to annotate.
     said = said.filter(pl.col("is_set") | pl.col("now").is_null())
-    # Few combinations of conditions occur.
-    no_rule = said.select(*holds.columns, "rule")
-    failed = no_rule.filter(pl.col("rule").is_null()).unique().with_columns(failed=_failed(rules))
-    said = said.hstack(look_up(no_rule, failed).select("failed"))
     is_evidence = pl.col("is_evidence")
     counts = {"annotated": is_evidence & pl.col("is_set"), "others": is_evidence}
     own, pooled = (elsewhere(said, [*slot, "speaker", "rule"], counts) for slot in (["slot"], []))
@@ -183,20 +170,26 @@ def judge_places(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rul
     chosen = {name: own[name].zip_with(~is_pooled, pooled[name]) for name in counts}
     of_any_slot = pl.when(is_pooled).then(pl.lit(" slot=any")).otherwise(pl.lit(""))
     said = said.with_columns(**chosen, entity="place", place=pl.format("rule={}{}", "rule", of_any_slot))
-    return said.drop(holds.columns).with_columns(share=pl.col("annotated") / pl.col("others"))
+    return said.with_columns(share=pl.col("annotated") / pl.col("others"))
+
+
+def _judge(holds: Mapping[str, bool], rules: Rules) -> tuple[str | bool | None, ...]:
+    """The first rule that holds; if none does, the nearest with its conditions that fail; whether each rule holds."""
+    ways = [(rule, way) for rule, ways in rules.rules.items() for way in ways if holds[way[0]] and holds[way[1]]]
+    failed = [(rule, [name for name in way if not holds[name]]) for rule, way in ways]
+    holding = [rule for rule, fails in failed if not fails]
+    nearest, fails = min(failed, key=lambda way: len(way[1]), default=("", []))
+    of_nearest = f"{nearest}: {', '.join(fails)}" if fails else None
+    return next(iter(holding), None), of_nearest, *(rule in holding for rule in rules.rules)
 
 
 def propose_places(judged: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    """The mentions that ought to be annotated, one per turn and slot; the user's go before the system's.
-
-    If the rules add lists, a proposed value consists of all values that its speaker says, as alternatives.
-    """
+    """The mentions that ought to be annotated, the user's first; if the rules add lists, with all that is said."""
     missing = judged.filter(pl.col("rule").is_not_null(), pl.col("now").is_null(), pl.col("annotated") >= SUPPORT)
     missing = missing.sort("row", "slot", pl.col("speaker") == "system", "mention", "value")
     values = pl.col("value").unique(maintain_order=True).over(*_CELL, "speaker", mapping_strategy="join")
     takes_lists = pl.col("slot").str.contains(rules.lists)
-    missing = missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
-    return missing.unique(_CELL, keep="first", maintain_order=True)
+    return missing.with_columns(value=pl.when(takes_lists).then(values.list.join(BETWEEN)).otherwise("value"))
 
 
 def _with_facts(
@@ -299,16 +292,3 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "not asked": ~pl.col("asked"),
         "no question": ~pl.col("queried"),
     }
-
-
-def _failed(rules: Rules) -> pl.Expr:
-    """The rule that comes nearest to a mention, with its conditions that do not hold."""
-    failed = [(pl.lit(None, pl.UInt32), pl.lit(None, pl.String))]
-    for rule, ways in rules.rules.items():
-        for what, speaker, *others in (way for way in ways if len(way) > 2):  # shorter ones do not fail
-            applies, fails = pl.col(what) & pl.col(speaker), [~pl.col(name) for name in others]
-            words = pl.concat_list(pl.when(fail).then(pl.lit(name)) for fail, name in zip(fails, others, strict=True))
-            text = pl.format(f"{rule}: {{}}", words.list.drop_nulls().list.join(", "))
-            failed.append((pl.when(applies).then(pl.sum_horizontal(fails)), text))
-    fewest = pl.min_horizontal(count for count, _ in failed)
-    return pl.coalesce(pl.when(n == fewest).then(text) for n, text in failed)

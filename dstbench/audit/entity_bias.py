@@ -24,16 +24,14 @@ from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError, check_known
-from dstbench.metrics.base import divide
 from dstbench.readers.states import Side, only_split
 from dstbench.runs.open import Data
 from dstbench.schema.audit import BIAS, OVERLAP, VALUES
 from dstbench.schema.record import Record
-from dstbench.typing import Counting, SlotOrder
+from dstbench.typing import Counting
 
 COUNTINGS: Final[tuple[str, ...]] = get_args(Counting)
 _GROUP: Final = ["split", "counting", "slot"]
-_VALUE: Final = ["slot", "value", "split"]
 
 
 @dataclass(frozen=True)
@@ -111,34 +109,6 @@ def bias(
         counts = counts.filter(pl.col("slot").is_in(wanted))
     values = _rank_values(counts, countings, train, least, names)
     return Bias(_measure_entropy(values), values, _measure_overlap(values, train))
-
-
-def slot_order(bias: Bias, sort: SlotOrder) -> list[str]:
-    """The slots, by name, entropy (the least even first, undefined last) or turns (the most first).
-
-    Those of their first counting and first split (the training set, if it has the slot).
-    """
-    slots = bias.slots.filter(pl.col("counting") == pl.col("counting").first()).unique("slot", keep="first")
-    by = {"slot": [], "entropy": [pl.col("h1_h0")], "turns": [-pl.col("n").cast(pl.Int64)]}
-    return slots.sort(*by[sort], "slot", nulls_last=True)["slot"].to_list()
-
-
-def frequent_values(bias: Bias, top: int) -> pl.DataFrame:
-    """(slot, value, split, n, of, share): the `top` values of each slot by their largest share in any split.
-
-    With their counts, by the first counting, in every split, and those `of` all the slot's values there.
-    """
-    counting = pl.col("counting") == pl.col("counting").first()
-    values = bias.values.filter(counting)
-    sums = bias.slots.filter(counting).select("split", "slot", of="n")
-    shown = values.group_by("slot", "value").agg(pl.col("share").max())
-    shown = shown.sort("slot", "share", "value", descending=[False, True, False]).drop("share")
-    shown = shown.group_by("slot", maintain_order=True).head(top)
-    every = shown.join(sums.select("split").unique(maintain_order=True), how="cross", maintain_order="left_right")
-    every = every.join(sums, on=["slot", "split"], how="left", maintain_order="left")
-    every = every.join(values.select(*_VALUE, "n"), on=_VALUE, how="left", maintain_order="left")
-    every = every.with_columns(pl.col("n", "of").fill_null(0))
-    return every.select(*_VALUE, "n", "of", share=divide(pl.col("n"), pl.col("of")))
 
 
 def _count(gold: Side, convention: Convention) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.mentions import CANONICAL
+from dstbench.audit.search import CANONICAL
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import DstbenchError, UsageError, first_repeated, warn
@@ -59,7 +59,7 @@ class Dialogues:
     """The gold states of one or several datasets, and what is said in them."""
 
     turns: pl.DataFrame  # (dialogue, turn)
-    cells: pl.DataFrame  # (dialogue, turn, slot, value), gold's states as written; strings
+    cells: pl.DataFrame  # (dialogue, turn, slot, value), gold's values as written, without those that mean absent
     said: pl.DataFrame  # schema `CONTEXTS`
     splits: pl.DataFrame | None = None  # (dialogue, split: Enum, in the order of the splits); None: there is only one
 
@@ -85,7 +85,8 @@ class Dialogues:
         if (silent := gold.turns.join(said, on=key, how="anti")).height:
             first, what = "first: dialogue {}, turn {}".format(*silent.row(0)), "turns without utterances"
             warn(f"{silent.height:,} {what} ({first})", file=states.source, kind=what, count=silent.height)
-        return cls(gold.turns.select("dialogue", "turn"), cells_of(gold), said, splits)
+        cells = cells_of(gold).filter(~pl.col("value").is_in(Convention().absent))
+        return cls(gold.turns.select("dialogue", "turn"), cells, said, splits)
 
 
 def _as_one(golds: dict[str, States]) -> States:

@@ -16,9 +16,9 @@ from typing import Final, Unpack
 
 import polars as pl
 
+from dstbench.audit.corpus import look_up
 from dstbench.audit.inputs import gold_cells, spoken_texts
-from dstbench.audit.mentions import squeezed
-from dstbench.audit.search import with_unsaid
+from dstbench.audit.search import squeezed, with_unsaid
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.normalise import tells_slot
 from dstbench.conventions.profiles import as_convention
@@ -133,40 +133,34 @@ def _train_values(train: Data | None) -> pl.DataFrame:
 
 def _count_values(run: Run, convention: Convention, said: pl.DataFrame) -> pl.DataFrame:
     """(*`_VALUE`, key, n, searched, ungrounded, dialogues, dialogue, turn, gold) of wrong and over-predicted values."""
-    turns_with_context = said.select("dialogue", "turn").unique().with_columns(has_context=pl.lit(True))
 
-    def of_part(part: Part) -> pl.DataFrame:
+    def wrong_values(part: Part) -> pl.DataFrame:
         scored = part.turns(convention).scored.select(TURN)
         wrong = part.rows().with_counts(convention).filter(pl.col("p").is_not_null() & ~pl.col("ok")).drop_nulls("slot")
-        wrong = wrong.join(scored, on=TURN, how="semi", maintain_order="left").select(
-            *("dialogue", "turn"),
-            pl.col("slot", "gold").cast(pl.String),
-            value=pl.col("pred").cast(pl.String),
-            kind=pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong")),
-        )
-        searched = with_unsaid(wrong.collect(), said, convention).rename({"value": "pred", "unsaid": "ungrounded"})
-        searched = searched.join(turns_with_context, on=["dialogue", "turn"], how="left", maintain_order="left")
-        has_context = pl.col("has_context").fill_null(False)
-        return searched.with_columns(pl.col("searched", "ungrounded") & has_context).group_by(_VALUE).agg(
-            pl.col("searched", "ungrounded").sum(),
-            n=pl.len(),
-            without_context=pl.col("has_context").null_count(),
-            dialogues=pl.col("dialogue").filter("ungrounded").n_unique(),
-            first=pl.struct("dialogue", "turn", "gold").filter("ungrounded").first(),
-        )  # fmt: skip
+        kind = pl.when(pl.col("g").is_null()).then(pl.lit("over")).otherwise(pl.lit("wrong"))
+        texts = pl.col("slot", "gold", "pred").cast(pl.String)
+        wrong = wrong.join(scored, on=TURN, how="semi", maintain_order="left")
+        return wrong.select("dialogue", "turn", texts, kind=kind).rename({"pred": "value"}).collect()
 
-    summed = pl.col("n", "without_context", "searched", "ungrounded", "dialogues").sum()
-    parts = pl.concat(over_parts(run, of_part)).group_by(_VALUE, maintain_order=True)
-    counts = parts.agg(summed, pl.col("first").drop_nulls().first())
-    without_context, total = counts.select(pl.col("without_context", "n").sum()).row(0)
-    if without_context:
-        what = f"{without_context:,} of {total:,} wrong values are in turns that the contexts do not have"
-        if without_context == total:
-            raise DstbenchError(
-                f"{run.name}: {what}", hint="give --context the files with the utterances of these dialogues"
-            )
+    rows = with_unsaid(pl.concat(over_parts(run, wrong_values)), said, convention)
+    rows = rows.rename({"value": "pred", "unsaid": "ungrounded"})
+    rows = look_up(rows, said.select("dialogue", "turn").unique().with_columns(has_context=True))
+    searched = rows.drop_nulls("has_context")
+    if without_context := rows.height - searched.height:
+        what = f"{without_context:,} of {rows.height:,} wrong values are in turns that the contexts do not have"
+        if searched.is_empty():
+            hint = "give --context the files with the utterances of these dialogues"
+            raise DstbenchError(f"{run.name}: {what}", hint=hint)
         kind = "wrong values in turns that the contexts do not have, not searched for"
         warn(f"{what}; they are not searched for", run=run.name, kind=kind, count=without_context, when="before")
+    is_known, is_ungrounded = pl.col("has_context").is_not_null(), pl.col("ungrounded") & pl.col("has_context")
+    counts = rows.group_by(_VALUE).agg(
+        n=pl.len(),
+        searched=(pl.col("searched") & is_known).sum(),
+        ungrounded=is_ungrounded.sum(),
+        dialogues=pl.col("dialogue").filter(is_ungrounded).n_unique(),
+        first=pl.struct("dialogue", "turn", "gold").filter(is_ungrounded).first(),
+    )
     return counts.with_columns(key=squeezed(pl.col("pred"))).unnest("first").sort(_VALUE)
 
 

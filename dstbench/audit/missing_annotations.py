@@ -15,13 +15,11 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import Corpus, lay_out
+from dstbench.audit.corpus import Corpus, lay_out, lay_out_places, look_up
 from dstbench.audit.inputs import Dialogues, gold_of
-from dstbench.audit.mentions import DOMAIN, vocabulary
-from dstbench.audit.places import lay_out_places
-from dstbench.audit.rounds import list_candidates, list_proposals, mentions_like, search
+from dstbench.audit.rounds import list_candidates, mentions_like, search, with_words
 from dstbench.audit.rules import Rules, read_rules
-from dstbench.conventions.convention import Convention
+from dstbench.audit.search import DOMAIN, vocabulary
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import DstbenchError, UsageError, warn
 from dstbench.io.atomic import write_whole
@@ -29,7 +27,7 @@ from dstbench.io.escape import csv_text
 from dstbench.metrics.base import divide
 from dstbench.readers.ontology import read_database, read_ontology
 from dstbench.runs.open import Data, open_gold
-from dstbench.schema.audit import MODIFIED, OF_PAIR, PAIRS, RATES, SHARES, SUMMARY
+from dstbench.schema.audit import MODIFIED, OF_PAIR, PAIRS, PROPOSALS, RATES, SHARES, SUMMARY
 from dstbench.schema.core import BETWEEN, LOGGED
 from dstbench.schema.record import Record
 from dstbench.writers.rewrite import rewrite
@@ -147,13 +145,13 @@ def inconsistency(
     del places, similar  # the next step takes most memory
     candidates = list_candidates(first, added, corpus, at_least)
     del first
-    proposals = list_proposals(added, corpus)
+    proposals = PROPOSALS.conform(with_words(added.with_columns(value="written"), corpus)).sort(_CELL)
     annotated = annotated_mentions(candidates)
-    shares = count_by_speaker(annotated, proposals)
+    rates, shares = count_missing(annotated, proposals)
     return Inconsistency(
         summary=summarise(dialogues, proposals),
         modified=count_modified(dialogues, proposals),
-        rates=count_by_slot(shares, proposals),
+        rates=rates,
         shares=shares,
         pairs=find_pairs(corpus, dialogues.cells, candidates, annotated),
         proposals=proposals,
@@ -277,15 +275,13 @@ def count_modified(data: Dialogues, proposals: pl.DataFrame) -> pl.DataFrame:
     if data.splits is not None:
         parts = pl.concat([data.splits, parts.cast({"split": data.splits.schema["split"]})])
     missing = _with_totals(proposals)
-    cells = _with_totals(data.cells.filter(~pl.col("value").is_in(Convention().absent)))
-    has = pl.concat([missing, cells, dialogues], how="diagonal").unique()
+    has = pl.concat([missing, _with_totals(data.cells), dialogues], how="diagonal").unique()
     # The whole is, for a slot and its domain, the dialogues that have the domain; for all domains, every dialogue.
     of = has.filter(pl.col("slot").is_null()).join(parts, on="dialogue")
     of = of.group_by("split", "domain").agg(of_dialogues=pl.len())
     modified = missing.join(parts, on="dialogue").group_by(group).agg(dialogues=pl.len())
     rows = parts.select("split").unique().join(has.select("domain", "slot").unique(), how="cross")
-    for counts, keys in ((of, group[:2]), (modified, group)):
-        rows = rows.join(counts, on=keys, how="left", nulls_equal=True)
+    rows = look_up(look_up(rows, of), modified)
     rows = rows.with_columns(pl.col("dialogues", "of_dialogues").fill_null(0)).sort(group, nulls_last=True)
     return MODIFIED.conform(rows.with_columns(share=divide(pl.col("dialogues"), pl.col("of_dialogues"))))
 
@@ -303,25 +299,21 @@ def annotated_mentions(candidates: pl.DataFrame) -> pl.DataFrame:
     return annotated.select(*_PLACE, *_SAID, "end").filter(is_user | ~is_user.any().over(_CELL))
 
 
-def count_by_speaker(annotated: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """How often each slot is annotated, and not, by who says the value, schema `SHARES`."""
-    key, missing, whole = ["slot", "speaker"], pl.col("missing"), pl.col("annotated") + pl.col("missing")
+def count_missing(annotated: pl.DataFrame, proposals: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """How often each slot is annotated, and not: in all, schema `RATES`, and by who says the value, schema `SHARES`."""
+    key, missing = ["slot", "speaker"], pl.col("missing")
     counts = pl.concat([
         annotated.unique(_CELL).select(*key, annotated=1, missing=0),
         proposals.select(*key, annotated=0, missing=1),
     ])  # fmt: skip
     every = counts.select(pl.col("slot").unique()).join(pl.DataFrame({"speaker": ["user", "system"]}), how="cross")
-    counts = every.join(counts.group_by(key).agg(pl.all().sum()), on=key, how="left").fill_null(0)
-    shares = {"rate": divide(missing, whole), "share": divide(missing, missing.sum().over("slot"))}
-    return SHARES.conform(counts.with_columns(**shares)).sort("slot", pl.col("speaker") == "system")
-
-
-def count_by_slot(shares: pl.DataFrame, proposals: pl.DataFrame) -> pl.DataFrame:
-    """How often each slot is annotated, and not, schema `RATES`."""
+    shares = every.join(counts.group_by(key).agg(pl.all().sum()), on=key, how="left").fill_null(0)
     late = proposals.group_by("slot").agg(late=_IS_LATE.sum())
     rates = shares.group_by("slot").agg(pl.col("annotated", "missing").sum()).join(late, on="slot", how="left")
-    rate = divide(pl.col("missing"), pl.col("annotated") + pl.col("missing"))
-    return RATES.conform(rates.with_columns(pl.col("late").fill_null(0), rate=rate)).sort("slot")
+    rate, share = divide(missing, pl.col("annotated") + missing), divide(missing, missing.sum().over("slot"))
+    rates = rates.with_columns(pl.col("late").fill_null(0), rate=rate).sort("slot")
+    shares = shares.with_columns(rate=rate, share=share).sort("slot", pl.col("speaker") == "system")
+    return RATES.conform(rates), SHARES.conform(shares)
 
 
 # --- examples ---------------------------------------------------------------------------------------------------------
@@ -331,7 +323,7 @@ def find_pairs(corpus: Corpus, gold: pl.DataFrame, candidates: pl.DataFrame, ann
     """The most similar pair of each slot that has a missing and an annotated mention in such places, schema `PAIRS`."""
     missing = candidates.filter(decision="added")
     annotated = annotated.join(missing, on=_PLACE, how="semi")
-    gold = gold.filter(~pl.col("value").is_in(Convention().absent)).rename({"value": "gold"})
+    gold = gold.rename({"value": "gold"})
     one, other = (
         _shortest(mentions, which, corpus, gold) for which, mentions in zip(OF_PAIR, (missing, annotated), strict=True)
     )

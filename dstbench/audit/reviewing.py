@@ -21,9 +21,8 @@ import polars as pl
 from dstbench.arrays import Floats
 from dstbench.audit.corpus import first_of
 from dstbench.audit.inputs import Dialogues
-from dstbench.audit.mentions import canonical, marked
 from dstbench.audit.missing_annotations import Inconsistency
-from dstbench.conventions.convention import Convention
+from dstbench.audit.search import canonical, marked
 from dstbench.errors import DstbenchError, UsageError, first_repeated
 from dstbench.io.files import File
 from dstbench.io.tables import read_table
@@ -343,7 +342,6 @@ def review_sheet(
     dialogues = pl.concat(samples).with_row_index("order")
     turns = corpus.turns.join(dialogues, on="dialogue", how="semi").join(corpus.said, on=_KEY, how="left").sort(_KEY)
     cells = corpus.cells.join(dialogues, on="dialogue", how="semi")
-    cells = cells.filter(~pl.col("value").is_in(Convention().absent))
     proposals = found.proposals.join(dialogues, on="dialogue")
     sheet = pl.concat([_transcripts(turns, cells, proposals), _additions(turns, cells, proposals)], how="diagonal")
     sheet = sheet.join(dialogues, on="dialogue")

@@ -1,20 +1,12 @@
 """The rounds of the search for missing annotations (what a round adds is gold for the next), and what they find.
 
-Without rules, in domains without names, similar places are the evidence that an annotation is missing.
-A place is a mention: a value of a slot that is said in a turn. It could be annotated there if its domain is active
-(another slot of the domain is in the state, or the domain's annotation changes in the next turn), and the slot was not
-in the state of the turn before, or had another value there and is no longer in the state. Places are similar if they
-have the same slot and speaker (the system's utterance is the one before the user's turn), the same `cue`, and, if
-this occurs often enough, the same `focus`:
-
-- `focus`, when the domain's annotation changes otherwise: for other slots in this turn (``now``), in the turns before
-  and after it (``between``), in only one of these (``before``, ``next``), or only ``earlier``;
-- `cue`, the word before it, if the user says it, or the first word of the user's reply, if the system does.
-
-A place counts as annotated if the state of the turn has the value. If it has not, an annotation is missing if at least
-half of similar places (or another share) are annotated, unless the same words are those of another slot that gold sets
-to this value in this turn. Words that are hardly ever annotated where they could be (`RARELY`), such as a restaurant
-called `south`, are no value of the slot, whatever the ontology says.
+In domains without names, which no rule judges, an annotation is missing on request if gold annotates most *similar*
+mentions in other dialogues. A mention could be annotated if its domain is active (another slot of the domain is in the
+state, or the domain's annotation changes in the next turn), and the slot was not in the state of the turn before, or
+had another value there and is no longer in the state. Mentions are similar if they share slot, speaker, the `cue` (the
+word before what the user says; the first word of the reply to what the system says), and, if there are enough, the
+`focus`: when else the domain's annotation changes. Words that are hardly ever annotated where they could be (`RARELY`),
+such as a restaurant called `south`, are no value of the slot, whatever the ontology says.
 """
 
 from __future__ import annotations
@@ -23,28 +15,22 @@ from typing import Final
 
 import polars as pl
 
-from dstbench.audit.corpus import RARELY, Corpus, elsewhere, first_of, look_up, with_changes
+from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, first_of, look_up, with_changes
 from dstbench.audit.discussion import SUPPORT, judge_places, propose_places
-from dstbench.audit.mentions import find_mentions
-from dstbench.audit.places import Places
 from dstbench.audit.rules import Rules
-from dstbench.conventions.normalise import is_dontcare
-from dstbench.schema.audit import CANDIDATES, PROPOSALS
+from dstbench.audit.search import find_mentions
+from dstbench.conventions.normalise import DONTCARE
+from dstbench.schema.audit import CANDIDATES
 from dstbench.schema.core import BETWEEN
 
 _CELL: Final = ["row", "slot"]
-# What similar places share besides slot and speaker, the more specific combination first.
-_PARTS: Final = (("focus", "cue"), ("cue",))
 _ROWS: Final = pl.int_ranges("row", "until", dtype=pl.UInt32)
 
 
 def search(
     corpus: Corpus, places: Places | None, rules: Rules, *, compared: pl.DataFrame, support: int, at_least: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Search by rules, and among `compared` mentions by similar places, until nothing is found.
-
-    Returns the mentions with their evidence in the first round, and what all rounds add.
-    """
+    """The mentions that the first round judges, by rules or `compared` with similar ones, and what all rounds add."""
     cells, rounds, first = corpus.cells, list[pl.DataFrame](), pl.DataFrame()
     while not rounds or rounds[-1].height:
         state = with_changes(cells)
@@ -76,8 +62,7 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     following = cells.join(turns, on="row").select("dialogue", "slot", "row", next="row", then="value")
     proposed = _followed(proposed.join(parts, on="proposal").drop("proposal"), following)
     # A user who says "a hotel", and later gets a guest house annotated, meant any place to stay.
-    dontcare = [value for value in proposed["then"].drop_nulls().unique() if is_dontcare(value)]
-    is_other = (pl.col("then") != pl.col("value")) & ~pl.col("then").is_in(dontcare)
+    is_other = (pl.col("then") != pl.col("value")) & (pl.col("then") != DONTCARE)
     is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
     proposed = proposed.filter(~is_any_kind).with_columns(until=pl.min_horizontal("stop", "next"))
     # Between two values of gold, an added value holds until the next added one; the same value again is implied.
@@ -113,8 +98,7 @@ def mentions_like(corpus: Corpus, searched: pl.DataFrame, slots: list[str]) -> p
 def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataFrame:
     """The mentions (`mentions_like`) that are set (`is_set`) or `could` be in this state (`with_changes`).
 
-    With the slot's value `now`, the `place` that similar ones share, the `share` of these `others` elsewhere that is
-    `annotated` (null: they are fewer than `support`), and whether the words are `rarely` annotated.
+    Of similar ones elsewhere, how many are `annotated` of all the `others` (null: fewer than `support`).
     """
     per_domain = state.group_by("row", "domain").agg(has=pl.len(), n_changed=pl.col("changed").sum())
     active = per_domain.filter(pl.col("n_changed") > 0).select("row", "domain")
@@ -130,7 +114,7 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
     judged = judged.with_columns(
         pl.col("changed", "coming", "gone").fill_null(False), pl.col("has", "n_changed").fill_null(0)
     )
-    value, is_unset, cue = pl.col("value"), pl.col("now").is_null(), pl.col("cue").fill_null("-")
+    value, is_unset = pl.col("value"), pl.col("now").is_null()
     focuses = {
         "now": pl.col("n_changed") > pl.col("changed").cast(pl.UInt32),
         "between": pl.col("gone") & pl.col("coming"),
@@ -147,10 +131,11 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
     could = judged.filter("could")
     counted = {"annotated": pl.col("is_evidence") & pl.col("is_annotated"), "others": pl.col("is_evidence")}
     annotated, n = (is_counted.sum().over("slot", "speaker", "value") for is_counted in counted.values())
-    word = pl.format("{}={}", pl.when(speaker="user").then(pl.lit("before")).otherwise(pl.lit("reply")), cue)
+    which = pl.when(speaker="user").then(pl.lit("before")).otherwise(pl.lit("reply"))
+    word = pl.format("{}={}", which, pl.col("cue").fill_null("-"))
     levels = [
-        elsewhere(could, ["slot", "speaker", *parts], counted).hstack(could.select(place=place))
-        for parts, place in zip(_PARTS, (pl.format("when={} {}", "focus", word), word), strict=True)
+        elsewhere(could, ["slot", "speaker", "cue", *focus], counted).hstack(could.select(place=place))
+        for focus, place in ((["focus"], pl.format("when={} {}", "focus", word)), ([], word))
     ]
     evidence = {
         name: pl.coalesce(pl.when(counts["others"] >= support).then(counts[name]) for counts in levels)
@@ -164,11 +149,9 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
 
 
 def propose(judged: pl.DataFrame, at_least: float) -> pl.DataFrame:
-    """The mentions (`judge`) that ought to be annotated, at most one per turn and slot, sorted by these.
+    """The mentions (`judge`) that ought to be annotated, the one to take first of each turn and slot.
 
-    Of their similar mentions at least this share is annotated. The same words are proposed for one slot only, and for
-    none if two have the same share. Of several values of a slot, the user's go before the system's, then those with the
-    higher share, then the last one said.
+    The same words are for one slot only, and for none if two have the same share.
     """
     # Of the words for what gold sets in this turn, those whose similar places are annotated most often: they are not
     # proposed for other slots.
@@ -178,32 +161,25 @@ def propose(judged: pl.DataFrame, at_least: float) -> pl.DataFrame:
     missing = judged.filter("could", ~pl.col("rarely"), pl.col("now").is_null(), share >= at_least)
     missing = missing.join(taken, on="mention", how="anti")
     missing = missing.filter(share == share.max().over("mention")).unique("mention", keep="none").filter("is_compared")
-    missing = missing.sort("row", "slot", pl.col("speaker") == "system", -share, -pl.col("start").cast(pl.Int64))
-    return missing.unique(["row", "slot"], keep="first", maintain_order=True)
+    return missing.sort("row", "slot", pl.col("speaker") == "system", -share, -pl.col("start").cast(pl.Int64))
 
 
 # --- what the rounds find ---------------------------------------------------------------------------------------------
 
 
-def list_proposals(added: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """What all rounds add, schema `PROPOSALS`."""
-    return PROPOSALS.conform(_with_words(added.with_columns(value="written"), corpus)).sort("dialogue", "turn", "slot")
-
-
 def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at_least: float) -> pl.DataFrame:
     """The mentions that the first round judges, replaced by what the rounds add, if they do; schema `CANDIDATES`."""
-    is_similar = pl.col("rule").eq_missing(pl.lit("similar"))
-    judged, new = (table.with_columns(is_similar=is_similar) for table in (first, added.with_columns(is_added=True)))
-    judged = judged.join(new, on=[*_CELL, "speaker", "value", "is_similar"], how="anti")
+    judged = first.join(added, on=[*_CELL, "speaker", "value"], how="anti")
+    judged = pl.concat([judged, added.with_columns(is_added=True)], how="diagonal_relaxed")
     covered = added.select("slot", row=_ROWS).explode("row").unique().with_columns(is_covered=True)
-    judged = pl.concat([judged, new], how="diagonal_relaxed").join(covered, on=_CELL, how="left")
-    judged = _with_words(judged.sort(*_CELL, "speaker", "start", "value", "is_similar"), corpus)
+    judged = judged.join(covered, on=_CELL, how="left").sort(*_CELL, "speaker", "start", "value")
+    judged = with_words(judged, corpus)
     # The rules compare canonical values; the log has them as gold writes them.
     spelled = corpus.spelled.rename({"written": "spelling"})
     for frame, keys in ((spelled, ["slot", "value"]), (corpus.cells.select(*_CELL, as_written="written"), _CELL)):
         judged = judged.join(frame, on=keys, how="left", maintain_order="left")
     is_frequent = ~pl.col("rarely") & (pl.col("share") >= at_least)
-    is_enough = pl.when("is_similar").then(is_frequent).otherwise(pl.col("annotated") >= SUPPORT)
+    is_enough = pl.when(pl.col("rule") == "similar").then(is_frequent).otherwise(pl.col("annotated") >= SUPPORT)
     decisions = {
         "added": pl.col("is_added"),
         "annotated": pl.col("is_set"),
@@ -217,14 +193,11 @@ def list_candidates(first: pl.DataFrame, added: pl.DataFrame, corpus: Corpus, at
     return CANDIDATES.conform(judged.with_columns(decision=first_of(decisions), value=value, gold="as_written"))
 
 
-def _with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+def with_words(mentions: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
     """Mentions of the dialogues that are judged, with the words that say them, and with all columns of the log."""
     texts = corpus.texts.select("row", "speaker", utterance="text")
     spoken = mentions.join(texts, on=["row", "speaker"], how="left", maintain_order="left")
     spoken = spoken.join(corpus.data_turns, on="row", how="inner", maintain_order="left")
-    said, turns = (
-        pl.col("utterance").str.slice("start", pl.col("end") - pl.col("start")),
-        pl.col("until") - pl.col("row"),
-    )
-    spoken = spoken.with_columns(said=said, turns=turns, mentions="others")
+    said = pl.col("utterance").str.slice("start", pl.col("end") - pl.col("start"))
+    spoken = spoken.with_columns(said=said, turns=pl.col("until") - pl.col("row"), mentions="others")
     return pl.concat([CANDIDATES.schema.to_frame(), spoken], how="diagonal_relaxed")

@@ -43,6 +43,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: dict[Rule, list[Annotated[list[Condition], msgspec.Meta(min_length=2)]]]
     sentence_end: Pattern  # where a sentence ends, or a part of it that says something else ("but")
     refusal: Pattern  # the user asks for another place
+    withdrawal: Pattern  # the system asks whether it should look for another place
     negation: Pattern  # a sentence denies something
     excluded: Pattern  # the words before a value that is not meant ("not a")
     request: Pattern  # the user asks for information

@@ -1,24 +1,136 @@
-"""Search for values in utterances, in any spelling: all values in all texts at once.
+"""Where values are said: two searches for all values in all utterances, and the forms in which words are compared.
 
-Conventions: a text says a value if some of its words, one after the other, are those of the value, with or without
-spaces and signs between them. The words may also be in another order, once phrases, numbers and plurals have one
-spelling and small words are omitted: ``Christ's College``, ``christ s college`` and ``college of christ`` are the same.
-A text says every time of the day that it may mean: without am or pm, ``5:15`` is 05:15 and 17:15.
+`find_mentions` tells where values stand, whole and in order, in any of their spellings (`normalise.spellings`). Of
+overlapping values, only the first is said, and of those that begin with the same word, the longest: `pizza hut city
+centre` does not say `centre`. Yes, no and dontcare are not searched for, as they do not tell their slot.
+
+`find_values` tells which texts say a value at all, also in other words: with other spaces and signs, and in another
+order (``Christ's College``, ``college of christ``); a time also without am or pm (``5:15`` is 05:15 and 17:15).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from dstbench.audit.mentions import bare_words, padded
-from dstbench.audit.rules import english
+from dstbench.audit.rules import WORD, english
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.files import Table
-from dstbench.conventions.normalise import STEPS, TYPOS, alternatives, normaliser, tells_slot
+from dstbench.conventions.normalise import STEPS, TYPOS, alternatives, normaliser, spellings, tells_slot
+
+#: The canonical form of values, by which annotated and said values are compared: (slot, value) → value.
+CANONICAL: Final = normaliser(
+    ("case", "space", "hyphens", "dontcare", "typos", "times", "numbers", "booleans", "articles")
+)
+#: The domain of the row's slot.
+DOMAIN: Final = pl.col("slot").str.extract("^([^-]*)")
+
+
+def canonical(slots: Iterable[str], values: Iterable[str]) -> pl.Series:
+    """`CANONICAL` of columns."""
+    return pl.Series([CANONICAL(*pair) for pair in zip(slots, values, strict=True)], dtype=pl.String)
+
+
+def vocabulary(values: Mapping[str, Collection[str]]) -> pl.DataFrame:
+    """(pattern: `as_pattern` of a spelling, slot, value: canonical, written: as in the source) of {slot: values}.
+
+    >>> vocabulary({"hotel-area": ["Centre", "dontcare"]}).sort("pattern").rows()
+    [(' center ', 'hotel-area', 'centre', 'Centre'), (' centre ', 'hotel-area', 'centre', 'Centre')]
+    """
+    rows: dict[tuple[str, str, str], str] = {}
+    for slot in sorted(values):
+        for written in sorted(part for value in values[slot] for part in alternatives(value)):
+            value = CANONICAL(slot, written)
+            for text in (written, *spellings(slot, value)) if tells_slot(value) else ():
+                if re.search(WORD, text):
+                    rows.setdefault((as_pattern(text), slot, value), written)
+    schema = dict.fromkeys(("pattern", "slot", "value", "written"), pl.String)
+    return pl.DataFrame([(*key, written) for key, written in sorted(rows.items())], schema, orient="row")
+
+
+def as_pattern(text: str) -> str:
+    """Words with a space on either side of each, so that patterns match whole words and neighbours both match."""
+    return f" {'  '.join(re.findall(WORD, text.lower()))} "
+
+
+def utterances(said: pl.DataFrame) -> pl.DataFrame:
+    """(row, speaker, text, words: in lower case, starts, ends: which characters each is), a row per utterance."""
+    text, length = pl.col("text"), pl.element().str.len_chars()
+    texts = said.unpivot(["user", "system"], index="row", variable_name="speaker", value_name="text").drop_nulls()
+    words, ends = text.str.extract_all(WORD), text.str.extract_all(rf"\W*(?:{WORD})").list.eval(length.cum_sum())
+    texts = texts.with_columns(words=words, ends=ends)
+    starts = pl.col("ends") - pl.col("words").list.eval(length)
+    return texts.with_columns(words=pl.col("words").list.eval(pl.element().str.to_lowercase()), starts=starts)
+
+
+def longest_first(patterns: pl.Series) -> pl.Expr:
+    """Distinct patterns for a search that finds, of those that match at one position, the first in the list."""
+    distinct = patterns.unique().to_frame("pattern")
+    size = pl.col("pattern").str.len_bytes()
+    return pl.lit(distinct.sort(size, "pattern", descending=[True, False])["pattern"].implode())
+
+
+def find_mentions(texts: pl.DataFrame, patterns: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Every mention of a value, by its patterns (`vocabulary`), in `utterances`; a row per slot with such a value.
+
+    (mention: its number, row, speaker, start, end: of its characters, before and after: the words beside it, slot,
+    domain, value: canonical; talk, id, is_evidence: of `Corpus.turns`); sorted by mention, slot and value.
+    """
+    padded, pattern = pl.col("padded"), pl.col("pattern")
+    longest = longest_first(patterns["pattern"])
+    spoken = texts.select("row", "speaker", "starts", "ends", padded=pl.format(" {} ", pl.col("words").list.join("  ")))
+    found = spoken.with_columns(
+        at=padded.str.find_many(longest, leftmost=True), pattern=padded.str.extract_many(longest, leftmost=True)
+    )
+    found = found.explode("at", "pattern").drop_nulls("at").with_row_index("mention")
+    head = padded.cast(pl.Binary).bin.slice(0, pl.col("at")).cast(pl.String)
+    tail = padded.cast(pl.Binary).bin.slice(pl.col("at") + pattern.str.len_bytes(), None).cast(pl.String)
+    first = head.str.count_matches(r"\S+")
+    found = found.select(
+        "mention", "row", "speaker", "pattern",
+        start=pl.col("starts").list.get(first),
+        end=pl.col("ends").list.get(first + pattern.str.count_matches(r"\S+") - 1),
+        before=head.str.extract(r"(\S+) *$"),
+        after=tail.str.extract(r"(\S+)"),
+    )  # fmt: skip
+    mentions = found.join(patterns.select("pattern", "slot", "value").unique(), on="pattern").drop("pattern")
+    mentions = mentions.join(turns.select("row", "talk", "id", "is_evidence"), on="row").with_columns(domain=DOMAIN)
+    return mentions.sort("mention", "slot", "value")
+
+
+def marked(text: pl.Expr, start: pl.Expr, end: pl.Expr) -> pl.Expr:
+    """A text with the words that say a value, from `start` to before `end`, between ``>>`` and ``<<``."""
+    return pl.format("{}>>{}<<{}", text.str.head(start), text.str.slice(start, end - start), text.str.slice(end))
+
+
+# --- wording ----------------------------------------------------------------------------------------------------------
+
+
+def squeezed(text: pl.Expr) -> pl.Expr:
+    """Letters and digits only, in lower case: the same for spellings that differ in spaces, signs and case."""
+    return text.str.to_lowercase().str.replace_all(r"[\W_]+", "")
+
+
+def in_words(text: pl.Expr) -> pl.Expr:
+    """Words with one space between, without signs."""
+    return text.str.replace_all(r"[\W_]+", " ").str.strip_chars(" ")
+
+
+def bare_words(text: pl.Expr) -> pl.Expr:
+    """Words in lower case with one space between, without signs."""
+    return in_words(text.str.to_lowercase())
+
+
+def padded(words: pl.Expr) -> pl.Expr:
+    """Words with a space on either side of each, so that only whole words match, and so do adjacent ones."""
+    return pl.format(" {} ", words.str.replace_all(" ", "  ", literal=True))
+
+
+# --- in any spelling -------------------------------------------------------------------------------------------------
 
 
 def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None) -> pl.DataFrame:
@@ -67,17 +179,6 @@ def with_unsaid(rows: pl.DataFrame, said: pl.DataFrame, convention: Convention) 
     return rows.with_columns(pl.col("searched").fill_null(False), unsaid=pl.col("searched").is_not_null() & unsaid)
 
 
-# --- spellings --------------------------------------------------------------------------------------------------------
-
-
-def _without_spaces(words: pl.Expr) -> pl.Expr:
-    return words.str.replace_all(" ", "", literal=True)
-
-
-def _without_small_words(words: pl.Expr) -> pl.Expr:
-    return words.str.replace_all(english().small_words, "").str.replace_all(" +", " ")
-
-
 def _time_of(value: str) -> str | None:
     """The time of the day that a value is, as ``HH:MM``; None: it is not one."""
     time = STEPS["times"].function("time", "".join(value.lower().removeprefix("the ").replace("-", " ").split()))
@@ -97,10 +198,8 @@ def _one_spelling(words: pl.Series, phrases: Mapping[str, str]) -> pl.Series:
     pairs = pairs.sort(pl.col("from").str.len_chars(), descending=True, maintain_order=True)
     # Of the phrases that match at one position, the longest is replaced.
     replaced = stemmed(pl.lit(words)).str.replace_many(pairs["from"].to_list(), pairs["to"].to_list(), leftmost=True)
-    return pl.select(_without_small_words(replaced).str.strip_chars(" ")).to_series()
-
-
-# --- matching ---------------------------------------------------------------------------------------------------------
+    without_small_words = replaced.str.replace_all(english().small_words, "").str.replace_all(" +", " ")
+    return pl.select(without_small_words.str.strip_chars(" ")).to_series()
 
 
 def _with_same_letters(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
@@ -110,10 +209,11 @@ def _with_same_letters(texts: pl.Series, values: pl.Series) -> pl.DataFrame:
     words begin or end at 0, 1, 6 and 11; ``thou`` at 5 … 9 is no match.
     """
     letters = pl.col("letters")
-    wanted = values.to_frame("letters").select(_without_spaces(letters)).with_row_index("value").filter(letters != "")
+    squeeze = letters.str.replace_all(" ", "", literal=True)
+    wanted = values.to_frame("letters").select(squeeze).with_row_index("value").filter(letters != "")
     patterns = pl.lit(wanted["letters"].unique().implode())
     size = letters.str.len_bytes().cast(pl.Int64)
-    hits = texts.to_frame("letters").select(_without_spaces(letters)).with_row_index("text").select(
+    hits = texts.to_frame("letters").select(squeeze).with_row_index("text").select(
         "text",
         text_start=size.cum_sum() - size,
         start=letters.str.find_many(patterns, overlapping=True),
@@ -164,20 +264,23 @@ def _times(texts: pl.Series) -> pl.DataFrame:
         in_digits = in_digits.str.replace_all(rf"\b{word}\b", digits)
     has_number = said.str.contains(rf"\d|\b(?:{'|'.join(words.numbers)})\b")
     with_numbers = lower.filter(has_number).select("text", said=in_digits)
-    has_half, written_hour = pl.col("half") != "", pl.col("hour").cast(pl.Int32)
-    is_short = ~pl.col("hour").str.starts_with("0") & (written_hour <= 12)
-    for pattern, default_minute, hours_more in words.clocks:
-        clocks = with_numbers.select("text", said.str.extract_all(pattern)).explode("said").drop_nulls()
-        parts = clocks.select("text", said.str.extract_groups(pattern)).unnest("said")
-        parts = parts.with_columns(pl.col("minute", "half").fill_null(""))
-        hour = written_hour + hours_more
-        readings = (
-            hour,
-            pl.when(is_short & ~has_half).then((hour + 12) % 24),
-            pl.when(has_half).then(hour % 12 + pl.when(pl.col("half") == "p").then(12).otherwise(0)),
-        )
-        minute = pl.when(pl.col("minute") == "").then(pl.lit(default_minute)).otherwise("minute")
-        meant = parts.select("text", hour=pl.concat_list(readings), minute=minute).explode("hour").drop_nulls()
-        two_digits = pl.col("hour").replace(24, 0).cast(pl.String).str.zfill(2)
-        times.append(meant.select("text", time=pl.format("{}:{}", two_digits, "minute")))
+    clocks = pl.concat(
+        with_numbers.select("text", said.str.extract_all(pattern), default=pl.lit(minute), more=more)
+        .explode("said")
+        .drop_nulls()
+        .with_columns(said.str.extract_groups(pattern))
+        .unnest("said")
+        for pattern, minute, more in words.clocks
+    ).with_columns(pl.col("minute", "half").fill_null(""), written=pl.col("hour").cast(pl.Int32))
+    hour, half = pl.col("written") + pl.col("more"), pl.col("half")
+    is_short = ~pl.col("hour").str.starts_with("0") & (pl.col("written") <= 12)
+    readings = (
+        hour,
+        pl.when(is_short, half == "").then((hour + 12) % 24),
+        pl.when(half != "").then(hour % 12 + pl.when(half == "p").then(12).otherwise(0)),
+    )
+    minute = pl.when(pl.col("minute") == "").then("default").otherwise("minute")
+    meant = clocks.select("text", hour=pl.concat_list(readings), minute=minute).explode("hour").drop_nulls()
+    two_digits = pl.col("hour").replace(24, 0).cast(pl.String).str.zfill(2)
+    times.append(meant.select("text", time=pl.format("{}:{}", two_digits, "minute")))
     return pl.concat(times).unique()

@@ -125,13 +125,6 @@ def diff(
     )
 
 
-def split_rows(differences: Differences) -> pl.DataFrame:
-    """`DIFFERENT_SPLITS`, followed by the rows of the whole dataset, as those of a split ``all``."""
-    whole = pl.concat([differences.versions, differences.domains, differences.slots], how="diagonal_relaxed")
-    rows = pl.concat([differences.splits, whole.with_columns(split=pl.lit("all"))], how="diagonal_relaxed")
-    return DIFFERENT_SPLITS.conform(rows)
-
-
 def _named(before: Data, after: Data, names: Sequence[str] | None) -> Any:
     """The two versions as `open_golds` takes them: by name, or as two paths, from which names are derived."""
     paths = [str(item) for item in (before, after) if isinstance(item, (str, PathLike))]

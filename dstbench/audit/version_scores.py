@@ -109,7 +109,10 @@ def scores(
         score_rows.append(rows.select(labelled))
         if not run.meta.get("only"):  # otherwise a run may have no states, only marks of what is right
             errors, _ = score_run(run, [parse("error-turns")], ["slot"], convention)
-            error_turns.append(_in_scope(errors, run, convention).select(labelled))
+            if convention.scope is not None:  # other slots than it scores are right by definition
+                more = gold_counts(run, convention)["slot"] if convention.outside == "scored" else ()
+                errors = errors.filter(pl.col("slot").is_in([*convention.scope, *more]))
+            error_turns.append(errors.select(labelled))
             run_turns.append(score_rows[-1].head(1).select("version", "model", "run", pl.col("turns").cast(pl.Float64)))
     scored = pl.concat(score_rows)
     means = *_over_seeds("value", "sd"), *_over_seeds("exact", "exact_sd")
@@ -178,14 +181,6 @@ def _over_common_dialogues(opened: Sequence[tuple[str, Run]]) -> list[tuple[str,
         return list(opened)
     is_common = pl.col("dialogue").is_in(list(common))
     return [(version, in_memory(run.name, run.read(run.table.filter(is_common)), run.meta)) for version, run in opened]
-
-
-def _in_scope(rows: pl.DataFrame, run: Run, convention: Convention) -> pl.DataFrame:
-    """The rows of slots that the convention scores; others are right by definition."""
-    if convention.scope is None:
-        return rows
-    more = gold_counts(run, convention)["slot"] if convention.outside == "scored" else ()
-    return rows.filter(pl.col("slot").is_in([*convention.scope, *more]))
 
 
 def _over_seeds(name: str, sd: str) -> list[pl.Expr]:

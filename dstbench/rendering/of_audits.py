@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from dstbench.analysis.findings import least_even, seen_in_training
-from dstbench.audit.entity_bias import frequent_values, slot_order
-from dstbench.audit.mentions import marked
-from dstbench.audit.version_diff import split_rows
+from dstbench.audit.search import marked
 from dstbench.errors import number_of
+from dstbench.metrics.base import divide
 from dstbench.metrics.registry import name_of
 from dstbench.rendering.of_runs import units_of
 from dstbench.rendering.tables import signature_lines
@@ -86,6 +85,34 @@ def bias(bias: audits.Bias, *, top: int = _TOP, sort: SlotOrder = _SORT) -> Layo
     )  # fmt: skip
 
 
+def slot_order(bias: audits.Bias, sort: SlotOrder) -> list[str]:
+    """The slots, by name, entropy (the least even first, undefined last) or turns (the most first).
+
+    Those of their first counting and first split (the training set, if it has the slot).
+    """
+    slots = bias.slots.filter(pl.col("counting") == pl.col("counting").first()).unique("slot", keep="first")
+    by = {"slot": [], "entropy": [pl.col("h1_h0")], "turns": [-pl.col("n").cast(pl.Int64)]}
+    return slots.sort(*by[sort], "slot", nulls_last=True)["slot"].to_list()
+
+
+def frequent_values(bias: audits.Bias, top: int) -> pl.DataFrame:
+    """(slot, value, split, n, of, share): the `top` values of each slot by their largest share in any split.
+
+    With their counts, by the first counting, in every split, and those `of` all the slot's values there.
+    """
+    counting, key = pl.col("counting") == pl.col("counting").first(), ["slot", "value", "split"]
+    values = bias.values.filter(counting)
+    sums = bias.slots.filter(counting).select("split", "slot", of="n")
+    shown = values.group_by("slot", "value").agg(pl.col("share").max())
+    shown = shown.sort("slot", "share", "value", descending=[False, True, False]).drop("share")
+    shown = shown.group_by("slot", maintain_order=True).head(top)
+    every = shown.join(sums.select("split").unique(maintain_order=True), how="cross", maintain_order="left_right")
+    every = every.join(sums, on=["slot", "split"], how="left", maintain_order="left")
+    every = every.join(values.select(*key, "n"), on=key, how="left", maintain_order="left")
+    every = every.with_columns(pl.col("n", "of").fill_null(0))
+    return every.select(*key, "n", "of", share=divide(pl.col("n"), pl.col("of")))
+
+
 def differences(differences: audits.Differences, *, top: int = 20) -> Layout:
     """The differences between two versions, by domain and slot, and the most frequent changes.
 
@@ -132,6 +159,13 @@ _CHANGED: Final = {
     "turns": "{turns}", "differ ": "{changed_turns}", "% ": "{share_turns}",
     **{kind.removeprefix("moved_"): f"{{{kind}}}" for kind in audit.KINDS},
 }  # fmt: skip
+
+
+def split_rows(differences: audits.Differences) -> pl.DataFrame:
+    """`DIFFERENT_SPLITS`, followed by the rows of the whole dataset, as those of a split ``all``."""
+    whole = pl.concat([differences.versions, differences.domains, differences.slots], how="diagonal_relaxed")
+    rows = pl.concat([differences.splits, whole.with_columns(split=pl.lit("all"))], how="diagonal_relaxed")
+    return audit.DIFFERENT_SPLITS.conform(rows)
 
 
 def version_scores(scored: audits.VersionScores) -> Layout:

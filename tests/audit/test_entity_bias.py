@@ -12,7 +12,7 @@ from hypothesis import given
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.entity_bias import frequent_values
+from dstbench.rendering.of_audits import frequent_values
 from tests.corpora import States, corpora
 
 Counts = dict[str, dict[str, Counter[str]]]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.audit import Replacement, replace, rewrite, spoken
-from dstbench.audit.donors import LEAST, Content, donor_values, read_content
-from tests.audit.test_donors import Told, letters, plainly_ordinary
+from dstbench.audit.replacement import LEAST, Content, donor_values, read_content
+from tests.audit.test_ordinary_words import Told, letters, plainly_ordinary
 from tests.commands import run
 from tests.writers.test_rewrite import read_states
 

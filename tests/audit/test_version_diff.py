@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench import audit
-from dstbench.audit.version_diff import split_rows
+from dstbench.rendering.of_audits import split_rows
 from dstbench.schema.audit import KINDS
 from tests.corpora import FEW, LARGE, States, corpora
 from tests.readers.test_datasets import multiwoz_with_splits

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from dstbench.audit.entity_bias import frequent_values, slot_order
-from dstbench.audit.version_diff import split_rows
 from dstbench.rendering.charts.chart import COLOURS, INK, Axis, Chart, Mark, bars, chart, long
-from dstbench.rendering.of_audits import pair_texts
+from dstbench.rendering.of_audits import frequent_values, pair_texts, slot_order, split_rows
 from dstbench.schema.audit import KINDS
 from dstbench.typing import SlotOrder
 

@@ -11,7 +11,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.audit.donors import LEAST, SHARE, Content, ordinary_words
+from dstbench.audit.replacement import LEAST, SHARE, Content, ordinary_words
 from dstbench.writers.rewrite import STATES
 
 #: Dialogues: what is said, and the values of all states.
