@@ -23,7 +23,7 @@ from dstbench.errors import DstbenchError, UsageError, did_you_mean, number_of
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.options import Keys, ReadOptions
 from dstbench.readers.records import from_memory
-from dstbench.readers.states import States, StatesBuilder, sides_of, warn_of_notes
+from dstbench.readers.states import SideBuilder, States, StatesBuilder, sides_of, warn_of_notes
 from dstbench.runs.align import gold_of, named_under, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, gold_alone, open_gold, open_runs
@@ -220,9 +220,10 @@ class Evaluator:
         added = self._states if added is None else added
         if not added:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
-        builder = StatesBuilder(_NAME, self._gold.format)
-        for row, state in added.items():
-            builder.pred.state(row, state)
+        states = added.values()
+        slots, values = chain.from_iterable(states), chain.from_iterable(state.values() for state in states)
+        side = SideBuilder([*added], [*map(len, states)], [*slots], [*values])
+        builder = StatesBuilder(_NAME, self._gold.format, pred=side)
         pred = builder.side("pred", self._turns)
         read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)
