@@ -1,8 +1,9 @@
 """Parquet files: written with a checksum of the whole file, and checked before Polars reads them.
 
 Polars verifies no checksum, and allocates as much memory as a damaged count asks for. So no other module of dstbench
-opens a Parquet file. A file that dstbench wrote is as it was written, or refused. Files of other programs are decoded
-once by PyArrow, which verifies the checksums of pages that have one. What files declare is held against the `limits`.
+reads rows of a Parquet file. A file that dstbench wrote is as it was written, or refused. Files of other programs are
+decoded once by PyArrow, which verifies the checksums of pages that have one. What files declare is held against the
+`limits`.
 
 Conventions: the footer of a file that dstbench wrote has the seal, ``dstbench.file``: the size of the file, and its
 CRC-32 with zeros in place of the seal. If the size differs, another program has rewritten the file and kept the seal.

@@ -297,9 +297,10 @@ def named_parts(data: Any, options: ReadOptions = AS_USUAL) -> list[tuple[str, A
     for name, path in zip(names, paths, strict=True):
         runs: list[str] = []
         if os.path.isfile(path) and (file := File(path)).is_parquet:
-            with suppress(DstbenchError), parquet.reading(file.name):  # what is wrong with it, reading it will say
-                if _RUN in (table := parquet.scan(file).table).collect_schema():
-                    runs = _runs_of(table)
+            # What is wrong with it, reading it will say.
+            with suppress(DstbenchError), parquet.reading(file.name), path.open("rb") as stream:
+                if _RUN in pl.read_parquet_schema(stream):
+                    runs = _runs_of(parquet.scan(file).table)
         named += [(run, f"{name}/{run}", RunIn(path, run)) for run in runs] or [(name, name, path)]
     counts = Counter(short for short, *_ in named)
     return [(short if counts[short] == 1 else long, item) for short, long, item in named]
