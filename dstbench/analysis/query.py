@@ -100,11 +100,10 @@ def query(
     chosen = choose_metrics(requested, runs, convention)
     schemas = _schemas(chosen, convention)
     of_runs = {name: _table(name, schema, runs, chosen, convention) for name, schema in schemas.items()}
-    answer = _ask(sql, of_runs | user_tables, schemas | user_schemas)
     try:
         for run in runs:
             run.check()
-        return _within_limits(answer)
+        return _within_limits(_ask(sql, of_runs | user_tables, schemas | user_schemas))
     except UNREADABLE as error:
         raise _fault(sql, error, schemas | user_schemas) from None
     finally:
