@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial, reduce
 from itertools import combinations, islice, product
 from operator import or_
@@ -214,7 +214,7 @@ def _of_profile(to: Convention, by_change: Sequence[Choice], scored: _Scored) ->
     chosen: dict[str, Choice] = {}
     for choice in by_change:
         changed = choice.apply(scored.convention)
-        new = [name for name in vars(to) if getattr(changed, name) != getattr(scored.convention, name)]
+        new = [one.name for one in fields(to) if getattr(changed, one.name) != getattr(scored.convention, one.name)]
         if new and all(getattr(changed, name) == getattr(to, name) for name in new):
             chosen.setdefault(new[0], choice)
     needed = tuple(chosen.values())
