@@ -94,10 +94,6 @@ class Convention(Choices, Record):
 
     def loosened(self) -> Convention:
         """The same convention with the steps `normalise.LOOSE` after its own."""
-        return self._loosened
-
-    @cached_property
-    def _loosened(self) -> Convention:
         both = self.gold_steps, self.pred_steps
         gold, pred = ((*own, *(step for step in LOOSE if step not in own)) for own in both)
         return replace(self, gold_steps=gold, pred_steps=pred)

@@ -46,6 +46,11 @@ class Matcher:
                 return cls(kind, float(comparison[2]), above=comparison[1] == "above")
         raise UsageError(f"match {notation!r} is not understood", hint=f"{kind}:least=0.9 or {kind}:above=0.9")
 
+    @property
+    def is_fuzzy(self) -> bool:
+        """Whether it accepts strings that are not equal."""
+        return self.kind != "exact"
+
     def similarity(self, gold: str, pred: str) -> float:
         """The similarity of two strings, from 0 to 1; 1 if they are equal."""
         return 1.0 if gold == pred else MATCHERS[self.kind].similarity(gold, pred)
@@ -55,9 +60,7 @@ class Matcher:
         return similarity > self.threshold if self.above else similarity >= self.threshold
 
     def __str__(self) -> str:
-        if self.kind == "exact":
-            return self.kind
-        return f"{self.kind}:{'above' if self.above else 'least'}={self.threshold:g}"
+        return f"{self.kind}:{'above' if self.above else 'least'}={self.threshold:g}" if self.is_fuzzy else self.kind
 
 
 class _Kind(NamedTuple):
@@ -151,9 +154,8 @@ class ValueMatcher:
     def _nearness(self, slot: str, gold: str, pred: str) -> float:
         """The similarity that decides; ∞ if alternatives are equal, -∞ if none are equal or compared fuzzily."""
         golds, preds = self._sides(slot, gold, pred)
-        is_fuzzy = self.matcher.kind != "exact"
-        unit = "characters" if is_fuzzy else "alternatives"
-        sizes = [sum(map(len, side)) if is_fuzzy else len(side) for side in (golds, preds)]
+        unit = "characters" if self.matcher.is_fuzzy else "alternatives"
+        sizes = [sum(map(len, side)) if self.matcher.is_fuzzy else len(side) for side in (golds, preds)]
         if sizes[0] * sizes[1] > COMPARED.value:
             raise DstbenchError(
                 f"gold and predicted value, of {sizes[0]:,} and {sizes[1]:,} {unit}, are too long to be compared: "
@@ -179,7 +181,7 @@ class ValueMatcher:
     def _nearness_of_one(self, slot: str, gold: str, pred: str) -> float:
         if gold == pred or (self.labels is not None and pred in self.labels.content.get(gold, ())):
             return inf
-        is_fuzzy = self.matcher.kind != "exact" and slot not in self.exact_slots
+        is_fuzzy = self.matcher.is_fuzzy and slot not in self.exact_slots
         if is_fuzzy and (self.fuzzy == "all" or (is_text(gold) and is_text(pred))):
             return self.matcher.similarity(gold, pred)
         return -inf

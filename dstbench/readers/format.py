@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dstbench.errors import DstbenchError, UsageError, warn
@@ -64,7 +64,7 @@ class Format:
     def __str__(self) -> str:
         return self.name
 
-    @cached_property
+    @property
     def hint(self) -> str:
         """The hint of errors about a malformed file of this format."""
         return f"a {self.name} file looks like {self.example}"

@@ -51,6 +51,10 @@ class Side:
         keys = tuple(path.removesuffix("?").split(".")) if path.strip("?") else ()
         return cls(keys, NOTATIONS[notation], path.endswith("?"))
 
+    def find(self, turn: Any) -> Any:
+        """The state in a turn; ``msgspec.UNSET``: there is none. A `Misfit`: the turn has another type."""
+        return follow(turn, self.keys)
+
 
 class Document:
     """A file that a row describes, open for changes: the decoded file, in which only what is edited changes.
@@ -63,13 +67,11 @@ class Document:
     def __init__(self, source: Source, row: Row) -> None:
         self.source, self.row, self._gold = source, row, row.sides["gold"]
         self.content = self.items = row.decode(source)
-        self.domains = (
-            row.domains(self.turns()) if row.domain else {}
-        )  # before any edit, which may remove the slots that show them
+        self.domains = row.domains(self.turns())  # before any edit, which may remove the slots that show them
         for turn in self.turns():
             try:
                 if turn.content is not None:
-                    self._gold.notation.pairs(follow(turn.content, self._gold.keys))
+                    self._gold.notation.pairs(self._gold.find(turn.content))
             except Misfit as error:
                 where = {"dialogue": turn.dialogue, "turn": turn.number, "slot": error.slot}
                 raise source.misshapen(f"{turn.place}it cannot be edited: {error.what}", **where) from None
@@ -77,13 +79,12 @@ class Document:
     def turns(self) -> Iterator[Turn]:
         """The turns with the places of their utterances; those without content have no state."""
         for turn in self.row.turns_with_texts(self.source, self.content):
-            lacks = turn.content is not None and follow(turn.content, self._gold.keys) is msgspec.UNSET
+            lacks = turn.content is not None and self._gold.find(turn.content) is msgspec.UNSET
             yield turn._replace(content=None) if lacks else turn
 
     def drop(self, dialogues: Collection[str]) -> None:
         """Leave out the dialogues of these names, spelled as in the file."""
-        walker = Walker(self.source, naming=self.row.naming and self.row.naming(self.source.json))
-        step, top = self.row.steps[0], Turn(None, None, self.content)
+        walker, step, top = self.row.walker(self.source), self.row.steps[0], Turn(None, None, self.content)
 
         def is_kept(key: Any, item: Any) -> bool:
             return walker.below(step, key, item, top).dialogue not in dialogues
@@ -100,12 +101,12 @@ class Document:
     def cells(self, turn: Turn) -> Iterator[Cell]:
         """The slots of a turn's state, by canonical names."""
         domain = self.domains.get(turn.dialogue, "")
-        for slot, place, spelling in self._gold.notation.cells(follow(turn.content, self._gold.keys)):
+        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
             yield canonical_slot(f"{domain}{slot}"), place, spelling
 
     def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
         """Set slots of a turn's state, by canonical names; None removes a slot."""
-        notation, state = self._gold.notation, follow(turn.content, self._gold.keys)
+        notation, state = self._gold.notation, self._gold.find(turn.content)
         places: dict[str, list[Place]] = {}
         for slot, place, _ in self.cells(turn):
             places.setdefault(slot, []).append(place)
@@ -243,9 +244,13 @@ class Row:
 
     # --- turns --------------------------------------------------------------------------------------------------------
 
+    def walker(self, source: Source) -> Walker:
+        """The walker of a file, which says what is wrong in it."""
+        return Walker(source, self.said, self.naming and self.naming(source.json))
+
     def turns(self, source: Source, content: Any = None) -> Iterator[Turn]:
         """The turns of a file, whose content may be decoded already; their states are not checked."""
-        walker = Walker(source, self.said, self.naming and self.naming(source.json))
+        walker = self.walker(source)
         try:
             documents = source.whole_lines() if self.lines else [("", content or self.decode(source))]
             for place, document in documents:
@@ -313,7 +318,7 @@ class Row:
 
     def domains(self, turns: Iterable[Turn]) -> dict[str, str]:
         """What stands before the slots of dialogues whose slots have no domain: this and a hyphen."""
-        dialogues, domain = {turn.dialogue: turn.around for turn in turns}, self.domain
+        dialogues, domain = {turn.dialogue: turn.around for turn in turns} if self.domain else {}, self.domain
         of_dialogues = {name: domain if isinstance(domain, str) else domain(one) for name, one in dialogues.items()}
         return {name: f"{domain}-" for name, domain in of_dialogues.items() if domain}
 
@@ -355,7 +360,7 @@ class Row:
         turns = [turn for turn in turns if turn.content is not None or not turn.texts]
         if self.unanswered and (number := sum(int(last.number) + 1 for last in spoken.values()) - len(turns)):
             states.note(self.unanswered.format(number, s="s" * (number > 1)))
-        domains = self.domains(turns) if self.domain else {}
+        domains = self.domains(turns)
         if "gold" in self.sides:
             states.domains |= {name: domain.removesuffix("-") for name, domain in domains.items()}
         unreadable = set[int]()
@@ -364,7 +369,7 @@ class Row:
             for name, side in self.sides.items():
                 state = turn.content
                 try:
-                    if (state := follow(state, side.keys)) is msgspec.UNSET and side.is_optional:
+                    if (state := side.find(state)) is msgspec.UNSET and side.is_optional:
                         continue
                     if state is msgspec.UNSET:
                         raise Misfit(f"no {'.'.join(side.keys)} here")
