@@ -46,7 +46,7 @@ from re import MULTILINE, findall
 from typing import TYPE_CHECKING
 
 from dstbench._version import __version__ as __version__
-from dstbench.schema.record import show_with as _show_with
+from dstbench.schema.record import Shown as _Shown
 
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from dstbench import audit as audit
@@ -107,12 +107,8 @@ def __getattr__(name: str) -> object:
     return public
 
 
-@_show_with
-def _as_html(result: object) -> str:
-    from dstbench.rendering.html import as_html
-
-    return as_html(result)
-
-
 def __dir__() -> list[str]:
     return __all__
+
+
+_Shown._as_html = lambda result: import_module("dstbench.rendering.html").as_html(result)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.slots import KNOWN_SLOTS, SLOT_SETS
 from dstbench.schema.core import NOTHING
-from dstbench.testing.laws import SLOTS, VALUES, States
+from dstbench.testing.of_metrics import SLOTS, VALUES, States
 from tests.formats import EXAMPLE, EXAMPLE_SCORES
 
 __all__ = [

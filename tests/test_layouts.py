@@ -271,7 +271,7 @@ def test_misspelt_keywords_are_refused() -> None:
         ({"missing": "right"}, "none of error, wrong, empty, intersect"),
         ({"format": "tripy"}, "did you mean trippy"),
         ({"turns_from": "one"}, "'one', not a whole number"),
-        ({"turn_step": 0}, "0, not 1 or more"),
+        ({"turn_step": 0}, "0 is not 1 or more"),
         ({"slot_map": {"area": 1}}, "has 1, not a name"),
     ],
     ids=str,

@@ -21,7 +21,7 @@ from dstbench.conventions.slots import canonical_dialogue, canonical_slot
 from dstbench.errors import DstbenchError, UsageError, did_you_mean
 from dstbench.io.files import File
 from dstbench.io.limits import MEMORY, SECONDS, memory
-from dstbench.io.parquet import UNREADABLE
+from dstbench.io.parquet import UNREADABLE, reason_of
 from dstbench.io.tables import read_typed
 from dstbench.metrics import Metric, parse_all
 from dstbench.readers.frames import IS_FRAME
@@ -218,7 +218,7 @@ def _ask(sql: str, tables: Mapping[str, pl.LazyFrame], schemas: Schemas) -> pl.L
 
 def _fault(sql: str, error: BaseException, schemas: Schemas) -> UsageError:
     """The error for a query that Polars refuses; its hint lists the columns of the tables."""
-    message = str(error).splitlines()[0].partition("; valid columns")[0].removeprefix("sql parser error: ")
+    message = reason_of(error).partition("; valid columns")[0].removeprefix("sql parser error: ")
     named = [name for name in schemas if re.search(rf"\b(?:FROM|JOIN)\s+{name}\b", sql, re.IGNORECASE)] or [*schemas]
     hints = [f"table {name}: {', '.join(schemas[name])}" for name in named]
     if unknown := re.search(r"column [\"'](.+?)[\"']|relation [\"'](.+?)[\"']", message):

@@ -294,11 +294,10 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
         stack.callback(notes.tell)
         with reporting(notes), progress(command.name):
             from dstbench.io.atomic import guarding_inputs, refuse_overwriting
-            from dstbench.io.limits import check_threads
+            from dstbench.io.limits import THREADS
             from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
 
-            check_threads()
-            _refuse_other_encodings(given)
+            _ = THREADS.value  # refused, if it cannot be meant, before Polars reads it
             outputs = [path for name in _OUTPUTS if (path := given.get(name)) and isinstance(path, Path)]
             files = [path for path in outputs if str(path) != "-"]
             refuse_overwriting([*_files_read(given)], [Path("/dev/stdout"), *files])  # it may be a file, too
@@ -332,26 +331,15 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             raise typer.Exit(result.code)
 
 
-def _items(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a command line gives, each with the name of its option."""
-    for name, value in given.items():
-        yield from ((name, item) for item in (value if isinstance(value, (list, tuple)) else [value]))
-
-
-def _refuse_other_encodings(given: Mapping[str, Any]) -> None:
-    """Refuse texts that are not UTF-8, which no table could hold; paths may be anything."""
-    for name, item in _items(given):
-        text = item.partition("=")[0] if name in _NAMED_FILES and isinstance(item, str) else item
-        if isinstance(text, str) and text.encode("utf-8", "ignore").decode() != text:
-            raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
-
-
 def _files_read(given: Mapping[str, Any]) -> Iterator[Path]:
-    """The files that a command line names to be read."""
-    for name, item in _items(given):
-        if isinstance(item, Path) and name not in (*_OUTPUTS, *_FOLDERS):
-            yield Path(as_path(item))
-        elif isinstance(item, str) and name in _NAMED_FILES:
-            yield Path(item.partition("=")[2])
-        elif isinstance(item, str) and name in _FILES:
-            yield from (Path(part.strip()) for part in item.split(",") if part.endswith((".py", ".toml")))
+    """The files that a command line names to be read; refuses texts that are not UTF-8, which no table could hold."""
+    for name, value in given.items():
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(item, Path) and name not in (*_OUTPUTS, *_FOLDERS):
+                yield Path(as_path(item))
+            elif isinstance(item, str):
+                text, _, file = item.partition("=") if name in _NAMED_FILES else (item, "", "")
+                if text.encode("utf-8", "ignore").decode() != text:
+                    raise UsageError(f"{text!r} is not UTF-8", hint="set the terminal, or the script, to UTF-8")
+                parts = [file] if name in _NAMED_FILES else item.split(",") if name in _FILES else []
+                yield from (Path(part.strip()) for part in parts if file or part.endswith((".py", ".toml")))

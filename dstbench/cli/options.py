@@ -137,12 +137,6 @@ def listed_names(given: list[str] | None, number: int) -> list[str] | None:
     return [name.strip() for text in given for name in text.split(",")]
 
 
-def _step(given: int | None) -> int | None:
-    if given is not None and given < 1:
-        raise UsageError(f"--turn-step {given} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
-    return given
-
-
 #: What is not in the signatures: parameter to the details of its option, in all commands.
 DETAILS: Final[dict[str, Detail]] = {
     # how runs are read
@@ -166,9 +160,7 @@ DETAILS: Final[dict[str, Detail]] = {
     "slot_map": {"metavar": "FILE", "help": "Your slots and their other names: two columns (CSV, TSV), or JSON."},
     "id_map": {"metavar": "FILE", "help": "Your ids of dialogues and gold's: two columns, or JSON."},
     "turns_from": {"metavar": "N", "help": "Number of your first turn, where gold's is 0; see `help formats`."},
-    "turn_step": {
-        "parse": _step, "metavar": "N", "help": "Step of your turn numbers: 2 if they are 0, 2, 4; default: 1.",
-    },
+    "turn_step": {"metavar": "N", "help": "Step of your turn numbers: 2 if they are 0, 2, 4; default: 1."},
     "unreadable": {
         "help": "Predicted states that are none, such as JSON cut off: an error (the default), empty, or wrong.",
     },

@@ -61,23 +61,17 @@ ENDINGS: Final = (*_PACKERS, ".zst")
 def content(opening: Callable[[], Any], kind: str, size: int, fail: Fail, most: int | None = None) -> bytes:
     """What is in a file, or its `most` first bytes, unpacked if it is packed by anything but zip.
 
-    Args:
-        opening: Opens it, as it is on disk or in an archive.
-        kind: The archive that it is in, ``zip``, or nothing.
-        size: Its packed size.
-        fail: Makes the error that it is damaged, or too large.
-        most: The number of bytes; None: all.
+    `opening` opens it as it is on disk or in an archive of a `kind` (``zip``, or none), where it has this `size`.
     """
     pieces, length = list[bytes](), 0
     try:
         with opening() as stream:
             packed = io.BufferedReader(stream)
             beginning = packed.peek(4)
-            named = [how for mark, how in _UNPACKERS.items() if beginning.startswith(mark)]
-            if not named:  # the sizes of what is in a zip are checked when it is opened
+            unpacker = next((how for mark, how in _UNPACKERS.items() if beginning.startswith(mark)), None)
+            if unpacker is None:  # the sizes of what is in a zip are checked when it is opened
                 return packed.read(most)
-            kind, unpack = named[0]
-            unpacked = unpack(packed)
+            kind, unpacked = unpacker[0], unpacker[1](packed)
             while piece := unpacked.read(MB if most is None else min(MB, most - length)):
                 pieces.append(piece)
                 length += len(piece)

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
@@ -107,7 +107,8 @@ class File:
 
     def content(self, most: int | None = None) -> bytes:
         """What is in the file, or in its `most` first bytes, unpacked and without a byte order mark."""
-        place = self._place
+        place, kind = self._place, ""
+        opening: Callable[[], Any]
         with self._reading():
             if isinstance(place, zipfile.Path):
                 if place.is_dir():
@@ -116,14 +117,12 @@ class File:
                 entry = place.root.getinfo(place.at)
                 if entry.flag_bits & 1:
                     raise self.error("an encrypted zip", "unpack it with its password and give what was inside")
-                of_zip = partial(place.root.open, entry)
-                content = archives.content(of_zip, "zip", entry.compress_size, self.error, most)
+                opening, kind, size = partial(place.root.open, entry), "zip", entry.compress_size
             elif os.path.isfile(place) or not self.is_pipe:
-                of_disk = partial(place.open, "rb", buffering=0)
-                content = archives.content(of_disk, "", os.path.getsize(place), self.error, most)
+                opening, size = partial(place.open, "rb", buffering=0), os.path.getsize(place)
             else:
-                content = archives.content(lambda: io.BytesIO(self._piped), "", len(self._piped), self.error, most)
-        return content.removeprefix(_BOM)
+                opening, size = partial(io.BytesIO, self._piped), len(self._piped)
+            return archives.content(opening, kind, size, self.error, most).removeprefix(_BOM)
 
     def read(self) -> bytes:
         """The whole content; a `DstbenchError` if it is of a kind that holds no data (`foreign`)."""

@@ -72,10 +72,8 @@ def by_members(names: Sequence[str]) -> Foreign | None:
     """The kind of a zip with these members; None: it may be a folder of data."""
     if names and all(name.endswith(".npy") for name in names):
         return _BINARY
-    for ends, kind in _MEMBERS:
-        if all(any(name.endswith(end) for name in names) for end in ends):
-            return kind
-    return None
+    kinds = (kind for ends, kind in _MEMBERS if all(any(name.endswith(end) for name in names) for end in ends))
+    return next(kinds, None)
 
 
 def url(path: str) -> Foreign | None:
@@ -83,9 +81,6 @@ def url(path: str) -> Foreign | None:
     if (address := _URL.fullmatch(path)) is None:
         return None
     scheme, rest = address.groups()
-    hint = (
-        f"name the file: /{rest}"
-        if scheme.lower() == "file"
-        else f"download it and name the file: curl -LO {scheme}://{rest}"
-    )
-    return Foreign("a URL, which is not read", hint)
+    if scheme.lower() == "file":
+        return Foreign("a URL, which is not read", f"name the file: /{rest}")
+    return Foreign("a URL, which is not read", f"download it and name the file: curl -LO {scheme}://{rest}")

@@ -54,6 +54,8 @@ FREE_BYTES: Final = 64_000_000
 SECONDS: Final = Limit("DSTBENCH_MAX_QUERY_SECONDS", 600)
 #: Megabytes that memory may grow by during a query.
 MEMORY: Final = Limit("DSTBENCH_MAX_QUERY_MEMORY", 8192)
+#: Threads of Polars, which would start any number.
+THREADS: Final = Limit("POLARS_MAX_THREADS", 1, most=1024)
 #: Number of rows that is never refused.
 FREE: Final = 10_000_000
 
@@ -68,11 +70,6 @@ def check_ratio(size: int, packed: int, fail: Fail) -> None:
     """Refuse so many bytes of a file of `packed` bytes."""
     if size > max(FREE_BYTES, RATIO.value * packed):
         raise fail(f"more than {RATIO.value} times its packed size when unpacked", RATIO.hint)
-
-
-def check_threads() -> None:
-    """Refuse a number of threads in the environment that is none or beyond use, before Polars starts any number."""
-    _ = Limit("POLARS_MAX_THREADS", 1, most=1024).value
 
 
 def memory() -> int:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 import polars as pl
@@ -39,13 +39,24 @@ _UNSEALED: Final = b"0" * 24
 _WIDTH: Final = 16  # bytes of a value in memory, besides those of its page
 
 
+#: What identifies one state of a file on one machine: device, inode, size, and time of its last change in ns.
+Stamp: TypeAlias = tuple[int, int, int, int]
+
+
 class Scanned(NamedTuple):
-    """A Parquet file's absolute path, rows, and footer's texts, and whether the file is as dstbench wrote it."""
+    """A Parquet file's absolute path and stamp, rows, and footer's texts, and whether it is as dstbench wrote it."""
 
     path: str
+    stamp: Stamp
     table: pl.LazyFrame
     texts: Mapping[str, str]
     is_sealed: bool
+
+
+def stamp_of(path: str | int) -> Stamp:
+    """The stamp of a file (or of an open one, by its descriptor) as it is now."""
+    stat = os.stat(path)
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def scan(file: File) -> Scanned:
@@ -56,8 +67,9 @@ def scan(file: File) -> Scanned:
             raise file.error("the path of a Parquet file must be UTF-8", "rename it, or its folder")
         if not os.fstat(stream.fileno()).st_size:
             raise damaged("it is empty")
+        stamp = stamp_of(stream.fileno())
         is_sealed = _check(file.error, mmap(stream.fileno(), 0, access=ACCESS_READ), path)
-        return Scanned(path, pl.scan_parquet(path, glob=False), pl.read_parquet_metadata(path), is_sealed)
+        return Scanned(path, stamp, pl.scan_parquet(path, glob=False), pl.read_parquet_metadata(path), is_sealed)
 
 
 def read(file: File, content: bytes | None = None) -> pl.DataFrame:
@@ -76,22 +88,20 @@ def reading(source: str) -> Iterator[None]:
     except FileNotFoundError:
         raise DstbenchError("no such file any more", file=source, hint="it was there when it was opened") from None
     except UNREADABLE as error:
-        if is_interrupt(error):
-            raise KeyboardInterrupt from None
         if isinstance(error, OSError) and error.errno:
-            raise DstbenchError(
-                f"cannot be read: {os.strerror(error.errno)}", file=source, hint="may you read it?"
-            ) from None
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DstbenchError(f"a damaged Parquet file: {reason}", file=source, hint="write or copy it again") from None
+            what, hint = f"cannot be read: {os.strerror(error.errno)}", "may you read it?"
+        else:
+            what, hint = f"a damaged Parquet file: {reason_of(error)}", "write or copy it again"
+        raise DstbenchError(what, file=source, hint=hint) from None
 
 
-def is_interrupt(error: BaseException) -> bool:
-    """Whether a panic or an error of Polars stands for an interrupt.
-
-    Polars stops a query on an interrupt by a panic without a text, which PyO3 reports as below; others have a text.
-    """
-    return str(error) == "panic from Rust code" or str(error).startswith(("KeyboardInterrupt", "SystemExit"))
+def reason_of(error: BaseException) -> str:
+    """The first line of what Polars raised; a `KeyboardInterrupt` is raised if that stands for an interrupt."""
+    text = str(error)
+    # On an interrupt, Polars panics without a text, which PyO3 reports so; other panics have a text.
+    if text == "panic from Rust code" or text.startswith(("KeyboardInterrupt", "SystemExit")):
+        raise KeyboardInterrupt from None
+    return text.splitlines()[0] if text else type(error).__name__
 
 
 def write(

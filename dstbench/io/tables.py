@@ -16,7 +16,7 @@ import polars as pl
 
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.parquet import is_interrupt
+from dstbench.io.parquet import reason_of
 
 _SEPARATORS: Final = ",;\t"
 _QUOTED: Final = re.compile(rb'"[^"]*"')
@@ -95,10 +95,8 @@ def _csv(file: File, *, titles: bool) -> tuple[pl.DataFrame, str, bytes]:
     try:
         rows = pl.read_csv(BytesIO(content), infer_schema=False, separator=separator, has_header=titles)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if is_interrupt(error):
-            raise KeyboardInterrupt from None
-        reason = str(error).splitlines()[0]
-        raise file.error(f"not a CSV file: {reason}", "save the table as CSV, in UTF-8, or as Parquet") from None
+        what, hint = f"not a CSV file: {reason_of(error)}", "save the table as CSV, in UTF-8, or as Parquet"
+        raise file.error(what, hint) from None
     return rows, separator, whole
 
 

@@ -119,7 +119,7 @@ class ReadOptions:
             if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
                 raise UsageError(f"the {name} is {number!r}, not a whole number")
         if self.turn_step is not None and self.turn_step < 1:
-            raise UsageError(f"the step of the turns is {self.turn_step}, not 1 or more", hint="2 for turns 0, 2, 4")
+            raise UsageError(f"--turn-step {self.turn_step} is not 1 or more", hint="--turn-step 2 for 0, 2, 4")
         if self.unreadable not in get_args(Unreadable):
             raise UsageError(f"unreadable={self.unreadable!r} is none of {', '.join(get_args(Unreadable))}")
         if isinstance(self.format, str):

@@ -9,17 +9,16 @@ checks its bytes when it is opened.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import polars as pl
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.io import parquet
 from dstbench.io.files import File
-from dstbench.io.parquet import reading
+from dstbench.io.parquet import Stamp, reading, stamp_of
 from dstbench.readers.frames import COUNTS
 from dstbench.runs.rules import check_long, conform_long
 from dstbench.schema.core import SCHEMA_VERSION
@@ -29,10 +28,6 @@ from dstbench.tables import collect
 # A row group ends at the first dialogue boundary after this many rows. Each group has its own dictionaries (with groups
 # of 65,536 rows, a tenth of the file); larger groups do not decode faster, and scoring reads one group at a time.
 _ROW_GROUP: Final = 393_216
-
-
-#: What identifies one state of a file on one machine: device, inode, size, and time of its last change in ns.
-Stamp: TypeAlias = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -133,12 +128,6 @@ class Run(Record):
             ) from None
 
 
-def stamp_of(path: str | os.PathLike[str]) -> Stamp:
-    """The stamp of a file as it is now."""
-    stat = os.stat(path)
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:
     """A run whose rows are in memory; `meta` is `Run.meta`."""
     cuts = [0]
@@ -158,9 +147,7 @@ def open_table(name: str, file: File) -> Run | None:
 
     Of a file that was edited, or that an early version wrote, the rows are read and checked.
     """
-    with reading(file.name):
-        stamp = stamp_of(file.path)
-        path, table, texts, is_sealed = parquet.scan(file)
+    path, stamp, table, texts, is_sealed = parquet.scan(file)
     try:
         meta, cuts, gold = json.loads(texts[METADATA]), json.loads(texts[CUTS]), json.loads(texts.get(GOLD, '"0"'))
         version = meta.get("schema_version", SCHEMA_VERSION)

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-_renderers: list[Callable[[object], str]] = []
-
-
-def show_with(renderer: Callable[[object], str]) -> Callable[[object], str]:
-    """Set what makes an element for a notebook of a result: rendering, which is built on the classes that it shows."""
-    _renderers[:] = [renderer]
-    return renderer
-
-
-def as_html(result: object) -> str:
-    """A result as an element for a notebook."""
-    return _renderers[0](result)
+from typing import ClassVar
 
 
 class Shown:
     """A result that notebooks show as a table of its attributes."""
 
-    _repr_html_ = as_html
+    #: What makes an element for a notebook: `dstbench` sets it, as rendering is built on the classes that it shows.
+    _as_html: ClassVar[Callable[[object], str]]
+
+    def _repr_html_(self) -> str:
+        return Shown._as_html(self)
 
 
 class Record(Shown):

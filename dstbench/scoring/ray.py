@@ -26,7 +26,8 @@ import polars as pl
 
 from dstbench._version import __version__
 from dstbench.errors import DstbenchError, UsageError, warn
-from dstbench.runs.run import Run, stamp_of
+from dstbench.io.parquet import stamp_of
+from dstbench.runs.run import Run
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from dstbench.readers import FORMATS, Format, Source
 from dstbench.readers.format import checked_format
 from dstbench.readers.states import States, sides_of
 from dstbench.runs.align import to_long
-from dstbench.testing.laws import BrokenLawError, check_laws, fault_in
+from dstbench.testing.laws import BrokenLawError, check_laws, fault_in, require
 
 #: Contents that are of no format.
 _NOBODYS: Final = (b"{}", b"[]", b'{"a": 1}', b'[{"a": 1}]', b"a,b\n1,2\n", b"JGA 54.2\n", b"\xff\xfe\0", b'"text"')
@@ -47,9 +47,9 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
     content = content.encode() if isinstance(content, str) else content
     others = [other for other in FORMATS.values() if other.name != form.name]
     with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sample"
 
         def file(content: bytes) -> Source:
-            path = Path(folder) / "sample"
             path.unlink(missing_ok=True)  # on ext4, writing over a file takes six times as long
             path.write_bytes(content)
             return Source(path)
@@ -62,17 +62,16 @@ def check_format(form: Format, *, sample: bytes | str | None = None, damages: in
                     raise BrokenLawError("\n    ".join([f"{fault}; the file:", *shown]))
 
         def recognised() -> None:
-            if not form.sniff(file(content)):
-                raise BrokenLawError("it is not recognised: `sniff` is false")
-            if alike := [other.name for other in others if not other.loose and other.sniff(file(content))]:
-                raise BrokenLawError(f"it looks like {', '.join(alike)} too, which is built in and asked first")
+            require(form.sniff(file(content)), "it is not recognised: `sniff` is false")
+            alike = ", ".join(other.name for other in others if not other.loose and other.sniff(file(content)))
+            require(not alike, f"it looks like {alike} too, which is built in and asked first")
 
         def others_not_recognised() -> None:
-            examples = [(f"{other.name}: {other.example}", other.example.encode()) for other in others]
-            for what, example in [*examples, *((repr(nobodys), nobodys) for nobodys in _NOBODYS)]:
+            examples = {f"{other.name}: {other.example}": other.example.encode() for other in others}
+            for what, example in (examples | {repr(nobodys): nobodys for nobodys in _NOBODYS}).items():
                 with suppress(DstbenchError):  # such as: no UTF-8
-                    if not form.loose and form.sniff(file(example.replace("⇥".encode(), b"\t"))):
-                        raise BrokenLawError(f"`sniff` is true of {what}")
+                    is_another = form.loose or not form.sniff(file(example.replace("⇥".encode(), b"\t")))
+                    require(is_another, f"`sniff` is true of {what}")
 
         check_laws(what, {
             "its example is of this format, and of no other": recognised,
@@ -98,17 +97,17 @@ def _read(form: Format, source: Source, is_whole: bool) -> None:
     states, again = _held(form, source), form.read(Source(source.path))
     if states.complete is None:
         sides = [name for name in ("gold", "pred") if getattr(states, name) is not None]
-        if not set(sides) <= set(form.holds) or (is_whole and len(sides) < len(form.holds)):
-            declared = " and ".join(form.holds)
-            raise BrokenLawError(f"it holds {' and '.join(sides)}, where the format says {declared}")
+        is_declared = set(sides) <= set(form.holds) and (len(sides) == len(form.holds) or not is_whole)
+        held, declared = " and ".join(sides), " and ".join(form.holds)
+        require(is_declared, f"it holds {held}, where the format says {declared}")
         if len(sides) == 2:
             to_long(states, states if states.either else None, missing="wrong")
     for one, other in zip(sides_of(states), sides_of(again), strict=True):
         texts = [side.cells.with_columns(pl.col("slot", "value").cast(pl.String)) for side in (one, other)]
-        if not (one.turns.equals(other.turns) and texts[0].equals(texts[1])):
-            raise BrokenLawError("a second reading gives other states")
-    if form.said is not None and not list(form.spoken(source)):
-        raise BrokenLawError("it has no utterance, though the format says that it holds them")
+        is_same = one.turns.equals(other.turns) and texts[0].equals(texts[1])
+        require(is_same, "a second reading gives other states")
+    is_spoken = form.said is None or any(True for _ in form.spoken(source))
+    require(is_spoken, "it has no utterance, though the format says that it holds them")
 
 
 def _read_or_refuse(form: Format, source: Source) -> None:
@@ -130,11 +129,10 @@ def _held(form: Format, source: Source) -> States:
 
 def holds_together(states: States) -> None:
     """Every cell belongs to a turn, and no turn or slot is there twice."""
-    if not sides_of(states):
-        raise BrokenLawError("there is neither gold nor prediction")
+    require(bool(sides_of(states)), "there is neither gold nor prediction")
     for side in sides_of(states):
         at = side.cells["at"]
-        rules = {
+        for rule, is_kept in {
             "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema
             == {"dialogue": pl.String, "turn": pl.UInt16},
             "there is a turn": side.turns.height > 0,
@@ -144,6 +142,5 @@ def holds_together(states: States) -> None:
             "no cell lacks anything": not any(column.null_count() for column in side.cells),
             "each cell is of a turn": at.filter(at >= side.turns.height).is_empty(),
             "no slot is twice in a turn": not side.cells.select("at", "slot").is_duplicated().any(),
-        }
-        if broken := [rule for rule, is_kept in rules.items() if not is_kept]:
-            raise BrokenLawError(f"not so: {broken[0]}")
+        }.items():
+            require(is_kept, f"not so: {rule}")

@@ -122,5 +122,5 @@ def test_what_the_user_says_is_done() -> None:
     assert scored(both, turns_from=1)[0] == (1, 8, 2)
     with pytest.raises(dstbench.DstbenchError, match=r"a turn not numbered 2, 3, 4.*dialogue MUL0, turn 1"):
         scored(both, turns_from=2)  # turns of gold would be lost
-    with pytest.raises(dstbench.UsageError, match="the step of the turns is 0, not 1 or more"):
+    with pytest.raises(dstbench.UsageError, match="`turn_step` 0 is not 1 or more"):
         scored(pred, gold=gold, turn_step=0)
