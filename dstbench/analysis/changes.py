@@ -71,8 +71,8 @@ def diff(
     two runs at random. Those of groups are adjusted after Holm, for all groups of one kind.
 
     Args:
-        before: One run: a path, a frame, states.
-        after: The other, over the same turns.
+        before: The run before: a prediction file or a long table. In Python, also a frame, or states.
+        after: The run after, over the same turns.
         most: How many dialogues are listed.
         resamples: Number of random swaps.
         seed: Random seed.

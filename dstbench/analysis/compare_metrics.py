@@ -115,8 +115,8 @@ def compare_metrics(
 
     Args:
         data: Several paths, a frame with a column `run`, or a mapping from run name to data.
-        table: In place of `data`: scores that exist only as a table, a CSV or Parquet file, or a frame, with the
-            columns `model`, `metric` (any name) and `value` (a share). It gives spread and orders, without intervals.
+        table: In place of runs: scores, CSV or Parquet with model, metric, value. In Python, also a frame. A metric may
+            have any name; values are shares. Such a table gives spread and orders, without intervals.
         metrics: Metrics in dstbench's notation, or those of the table; None: the default metrics, or all of the table.
         along: What the runs have a known order along, such as share, of training data; more of it is better. It is a
             number in their names (right after this word, or the only one in which they differ), or that of share=FILE,

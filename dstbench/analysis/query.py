@@ -71,9 +71,8 @@ def query(
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: The metrics of ``dialogues`` and ``scores``; None: those of the profile.
         profile: The convention, or its name, for all tables but ``long``.
-        tables: Your own tables, by the name that the query gives them: paths of Parquet or CSV files, such as
-            `contexts` wrote, or frames. Their columns `dialogue` and `slot` are made canonical, so that they can be
-            joined.
+        tables: A table of your own to query: Parquet or CSV, by the name that the query gives it. In Python, also a
+            frame. Its columns `dialogue` and `slot` are made canonical, so that it can be joined.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.
 
     Returns:

@@ -112,11 +112,11 @@ def reconcile(
     that one does need not be what was done.
 
     Args:
-        target: Published scores, as in `dstbench.sweep`: ``"55.3"``, ``"jga=55.3,sa=97.3"``.
+        target: The published scores as printed: 55.3, or jga=55.3,sa=97.3. See `dstbench.sweep`.
         data: One run: a path, a frame, states, or a mapping from its name to any of these.
         metrics: The metric of a score that names none.
         profile: The convention from which choices differ, or its name.
-        other_golds: Other gold that may have been used, such as other versions of the dataset, by name.
+        other_golds: Another gold that may have been used, by name, such as another version of the dataset.
         labels: A label map, or its file, that may have been used.
         most: The largest number of choices that are combined, 1 to 4.
         **reading: `gold`, `format`, `names`, `missing` (default: the convention's), `split`: see `dstbench.open_runs`.

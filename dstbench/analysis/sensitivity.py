@@ -104,8 +104,8 @@ def sensitivity(
     `dstbench.analysis.error_injection` says what each kind is, and how its values and slots are chosen.
 
     Args:
-        data: A run, or gold: a path, a frame, or states.
-        gold: Gold states, if they are not in the data; see `dstbench.open_runs`. None: they are in the data.
+        data: A prediction file or long table (.parquet), or gold alone. In Python, also a frame, or states.
+        gold: File or folder with the gold states, if RUN does not hold them. See `dstbench.open_runs`.
         gold_only: Whether to ignore predictions.
         metrics: Metrics in dstbench's notation; None: those of the profile.
         kinds: Kinds of errors: missed, wrong, late, dropped, over, swap; None: all.

@@ -52,7 +52,7 @@ def contradictions(
     """Find gold values that contradict the database, and gold values that nobody has said.
 
     Args:
-        data: The dataset: a file or folder that holds gold states and utterances, or states in memory.
+        data: The dataset: a file or folder with gold states and utterances. In Python, also states in memory.
         database: Folder of hotel_db.json, …: compare values with the entity that gold names in the state. None: no
             value is compared.
         said: What was said, schema `schema.CONTEXTS`; None: read it from the data's files.

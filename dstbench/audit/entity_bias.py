@@ -62,12 +62,12 @@ def bias(
     """Measure how unevenly the values of a dataset's slots are distributed.
 
     Args:
-        data: A dataset (a path, a frame, states), several paths, or a mapping from name to dataset; several datasets
-            are splits with these names. A single dataset that knows its splits is divided into them.
-        slots: The slots, in any spelling; None: all.
+        data: Datasets with gold states, or one per split: train.tsv test.tsv. In Python, also a frame, states, or a
+            mapping from the name of each split to its dataset. A single dataset that knows its splits is divided.
+        slots: Only this slot, in any spelling; None: all.
         counting: A value counts in every turn whose state holds it (``cumulative``), in those in which it is set
             (``update``), or in the last state (``final``); comma-separated; None: all three.
-        train: The split that is the training set; None: the one called ``train`` or ``…/train``, if there is one.
+        train: The split that others are compared to; None: the one called ``train`` or ``…/train``, if there is one.
         least: Omit values that are counted less often. The count is that in a split, slot and counting; a value of
             the training set counts as seen even where it is omitted.
         profile: The convention, or its name: it decides what gold values mean.

@@ -66,7 +66,7 @@ def memorisation(
 
     Args:
         data: A path, several paths, a frame, states, or a mapping from run name to any of these.
-        context: The utterances: files or folders that hold them, or what `contexts` returns.
+        context: File or folder with the utterances. In Python, also several, or what `contexts` returns.
         train: Training set, to count the values that are in it. Its gold states also tell which value is most
             frequent (over turns). None: the columns about it are null.
         most: Number of values to list per run.

@@ -81,8 +81,8 @@ def inconsistency(
     """Find the annotations that are missing in a dataset.
 
     Args:
-        data: The dataset: a file or folder that holds gold states and utterances, or states in memory. Several paths,
-            or a mapping from name to dataset, are the splits of one corpus; a single dataset may know its splits.
+        data: A dataset, a file or folder with gold states and utterances; or one per split. In Python, also states in
+            memory, or a mapping from name to dataset. A single dataset may know its splits.
         ontology: Values to search for: JSON {slot: [values]}, or a schema. In Python, also a mapping.
         database: A folder of hotel_db.json, …: values to search for, and what confirms what is said of a place.
             Without it and an ontology, gold's values are searched for; without it, a place's name must be in the
@@ -94,8 +94,8 @@ def inconsistency(
         at_least: The same: the least share of similar places that gold annotates (0.5).
         rules: Words and patterns by which values are judged, JSON; None: English. Or the name of rules that come
             with dstbench (``qian2021`` adds what the script of Qian et al. adds).
-        evidence: A dataset (or several) that shows how gold annotates, such as the training set; what is missing in a
-            dialogue then depends only on it and this dataset. None: the other dialogues of the data.
+        evidence: A dataset that shows how gold annotates; None: the other dialogues of the data. In Python, also
+            several. What is missing in a dialogue depends only on it and this dataset, such as the training set.
 
     Returns:
         What is missing; all frames but `summary` may be empty.

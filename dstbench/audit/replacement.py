@@ -98,14 +98,14 @@ def replace(
     States and utterances change; dialogue acts, spans and goals in the file do not.
 
     Args:
-        data: The dataset, in a format that `rewrite` can write.
-        out: The file (or folder) to write.
+        data: The dataset: a file or folder with gold states and utterances. Its format is one that `rewrite` can write.
+        out: The dataset to write, in the same format.
         train: The training set; no new value is one of its values. Nor is it said in it.
         donors: New values: JSON {slot: [values]}, or a dataset with these slots; None: they are built from the
             words of the training set's names. In Python, also a mapping.
         invent: Build new values from the words of the donors' names. Otherwise they are used as they are.
-        mapping: Slots whose new values come only from another slot of the donors (or from several):
-            {"restaurant-name": "Restaurants_2-restaurant_name"}.
+        mapping: A slot, and the donors' slot whose values it gets: restaurant-name=Restaurants_2-restaurant_name. In
+            Python, a mapping; a slot may get the values of several.
         slots: The slots whose values are replaced; None: those called name, departure or destination.
         seed: Random seed of the choice of new values. The same seed gives the same bytes.
         keep_unfound: Keep dialogues whose values nobody says, unchanged. By default they are omitted.

@@ -82,8 +82,8 @@ def diff(
     """Compare two versions of a dataset.
 
     Args:
-        before: The earlier version: a path, a frame, or states.
-        after: The later one.
+        before: The earlier version of a dataset. In Python, also a frame, or states.
+        after: The later version. In Python, likewise.
         profile: The convention, or its name: it decides what gold values mean and when two of them match.
         names: Names of the two versions; None: those of their files.
         split: The split to compare, where a version has several; None: all, each of them and the whole.

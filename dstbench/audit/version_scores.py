@@ -67,15 +67,14 @@ def scores(
     Dialogues that a version, or a run on it, lacks are omitted everywhere; a warning says how many.
 
     Args:
-        data: A path, several paths, a frame, states, or a mapping from run name to any of these.
-        versions: A mapping from the name of each version to its gold states, in the order of the tables.
+        data: Prediction files, or long tables. In Python, also a frame, states, or a mapping from run name to data.
+        versions: A version of the dataset: its name and its gold. In Python, a mapping, in the order of the tables.
         metrics: Metrics in dstbench's notation; None: JGA.
         models: A mapping from the name of each model to its runs (seeds), as names or patterns (``t5_*``), in a list or
             comma-separated. A run of no model is a model of its own.
-        only: A mapping from the name of a version to the runs, likewise, that were made on it and are scored on no
-            other.
+        only: Runs, by name or pattern, that were made on this version only. In Python, a mapping from versions to them.
         profile: The convention, or its name. If it matches fuzzily, scores with exact matching are given as well.
-        format: Native format of the runs; None: detect it.
+        format: Format of the files; None: found by content.
         missing: What to do with gold turns that have no prediction; None: what the convention does.
         split: The split to score, where gold has several; None: the one in which there are predictions.
 

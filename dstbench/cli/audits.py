@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from dstbench.cli.command import COMMANDS, Call, Command, Result, command
 from dstbench.cli.options import GOLD, MATCH, listed_names, load
 from dstbench.errors import UsageError
 from dstbench.typing import Preset, TableFormat
-
-_DATASET: Final = {"metavar": "DATA", "help": "The dataset: a file or folder with states and utterances."}
 
 COMMANDS.extend([
     Command(
@@ -18,12 +15,8 @@ COMMANDS.extend([
         "Measure entity bias. Shows how unevenly values are distributed, and which test values training has.",
         of="audit.entity_bias:bias", charts="rendering.charts.audits:bias_charts", choices=GOLD,
         details={
-            "data": {
-                "type": list[Path], "metavar": "DATA...",
-                "help": "Datasets with gold states, or one per split: train.tsv test.tsv.",
-            },
-            "slots": {"flags": ["--slot"], "type": list[str], "help": "Only this slot; repeatable."},
-            "train": {"metavar": "NAME", "help": "The split that others are compared to; default: train."},
+            "data": {"type": list[Path]}, "train": {"metavar": "NAME"},
+            "slots": {"flags": ["--slot"], "type": list[str]},
         },
     ),
     Command(
@@ -35,12 +28,7 @@ COMMANDS.extend([
         of="audit.version_diff:diff", charts="rendering.charts.audits:difference_charts",
         choices=MATCH,
         details={
-            "before": {"help": "The earlier version of a dataset."},
-            "after": {"help": "The later version."},
-            "names": {
-                "flags": ["--name"], "type": list[str], "parse": lambda given: listed_names(given, 2),
-                "help": "Names of the two versions, in order: 2.0,2.1, or one option for each.",
-            },
+            "names": {"parse": lambda given: listed_names(given, 2), "help": "Names of both versions: 2.0,2.1."},
         },
     ),
     Command(
@@ -49,15 +37,12 @@ COMMANDS.extend([
         "Gives exact and fuzzy scores, spread over seeds, error turns.",
         of="audit.version_scores:scores", charts="rendering.charts.audits:version_charts", profile="qian2021",
         details={
-            "data": {"type": list[Path], "metavar": "RUN...", "help": "Prediction files, or long tables."},
+            "data": {"type": list[Path], "metavar": "RUN..."},
             "versions": {
-                "flags": ["--version"], "names": ("version and its gold", "2.1=gold.tsv"), "once": True,
-                "metavar": "NAME=GOLD", "help": "A version of the dataset: its name and its gold file. Repeatable.",
+                "flags": ["--version"], "metavar": "NAME=GOLD",
+                "names": ("version and its gold", "2.1=gold.tsv"), "once": True,
             },
-            "only": {
-                "names": ("version and its runs", "2.1=t5_seed1"), "metavar": "VERSION=RUNS",
-                "help": "Runs, by name or pattern, that were made on this version only. Repeatable.",
-            },
+            "only": {"names": ("version and its runs", "2.1=t5_seed1"), "metavar": "VERSION=RUNS"},
         },
     ),
 ])  # fmt: skip
@@ -67,16 +52,8 @@ COMMANDS.extend([
     "audit inconsistency data.json --ontology ontology.json --apply -o better.json",
     of="audit.missing_annotations:inconsistency", charts="rendering.charts.audits:inconsistency_charts", table="shown",
     details={
-        "data": {
-            "type": list[Path], "metavar": "DATA...",
-            "help": "A dataset, a file or folder with states and utterances; or one per split.",
-        },
-        "preset": {"flags": ["--as"]},
-        "evidence": {
-            "type": list[Path],
-            "help": "A dataset that shows how gold annotates; repeatable; default: the other dialogues of DATA.",
-        },
-        "pairs": {"min": 0},
+        "data": {"type": list[Path]}, "evidence": {"type": list[Path]},
+        "preset": {"flags": ["--as"]}, "pairs": {"min": 0},
     },
 )  # fmt: skip
 def inconsistency(
@@ -151,7 +128,7 @@ COMMANDS.append(
     Command(
         "audit contradictions test.tsv --database db",
         "Find doubtful gold values. They contradict the database, or nobody has said them.",
-        of="audit.contradictions:contradictions", details={"data": _DATASET},
+        of="audit.contradictions:contradictions",
     )
 )  # fmt: skip
 
@@ -160,16 +137,13 @@ COMMANDS.append(
     "audit replace test.tsv -o unseen.tsv --train train.tsv.gz --manifest new.csv", of="audit.replacement:replace",
     table="shown",
     details={
-        "data": _DATASET,
         "slots": {
             "parse": lambda given: given and [slot.strip() for slot in given.split(",")],
             "help": "The slots, comma-separated; default: name, departure and destination of all domains.",
         },
         "mapping": {
-            "flags": ["--map"], "names": ("slot and its donors' slot", "hotel-name=Hotels_4-place_name"),
-            "metavar": "SLOT=SLOT",
-            "help": "A slot, and the donors' slot whose values it gets: "
-            "restaurant-name=Restaurants_2-restaurant_name. Repeatable.",
+            "flags": ["--map"], "metavar": "SLOT=SLOT",
+            "names": ("slot and its donors' slot", "hotel-name=Hotels_4-place_name"),
         },
         "keep_unfound": {"flags": ["--keep"]},
     },
@@ -201,8 +175,7 @@ COMMANDS.append(
         "Count wrong values that nobody has said. Trackers may have memorised them.",
         of="audit.memorised_values:memorisation", charts="rendering.charts.audits:memorisation_charts",
         details={
-            "context": {"type": list[Path], "help": "File or folder with the utterances; repeatable."},
-            "most": {"min": 0},
+            "context": {"type": list[Path]}, "most": {"min": 0},
         },
     )
 )  # fmt: skip

@@ -59,7 +59,7 @@ class Shared:
         signature: Show the whole signature in text too.
         output: Write to this file instead of the terminal.
         label: LaTeX's label of the table; default: by the command, such as tab:score.
-        plugins: Python module with your own metrics, formats or profiles, or TOML file of formats as rows. Repeatable.
+        plugins: Python module with your own metrics, formats or profiles, or TOML file of formats as rows.
         verbose: Show every note, not one line for each kind.
     """
 

@@ -34,7 +34,7 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     """Score runs: JGA, SA, RSA, AGA, F1, FGA, GCA, TLA or others.
 
     Args:
-        group: Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'. Repeatable.
+        group: Runs to show as a group, by name or pattern: 'Open vocabulary=trade,som*'.
         along: Order runs by a number, called share: the one in which their names differ; or by share=FILE, a table with
             the columns run and share.
     """
@@ -90,11 +90,12 @@ COMMANDS.extend([
         "Find out why a published score is not the one computed here: which choices of convention lead to it.",
         of="analysis.reconcile:reconcile", charts="rendering.charts.runs:reconciliation_charts", choices=(),
         details={
-            "target": {"metavar": "SCORES", "help": "The published scores as printed: 55.3, or jga=55.3,sa=97.3."},
-            "metrics": {"flags": ["--with"], "metavar": "METRIC"},
+            "metrics": {
+                "flags": ["--with"], "type": str, "metavar": "METRIC", "help": "The metric of a score that names none.",
+            },
             "other_golds": {
-                "flags": ["--other-gold"], "names": ("name and file of gold", "2.4=gold24.json"), "once": True,
-                "metavar": "NAME=FILE", "help": "Another gold that may have been used. Repeatable.",
+                "flags": ["--other-gold"], "metavar": "NAME=FILE",
+                "names": ("name and file of gold", "2.4=gold24.json"), "once": True,
             },
             "most": {"min": 1, "max": 4},
         },
@@ -102,12 +103,7 @@ COMMANDS.extend([
 ])  # fmt: skip
 
 
-@command(
-    "diff before.json after.json", of="analysis.changes:diff", choices=TURNS_AND_VALUES,
-    details={
-        "before": {"help": "The run before: a prediction file or a long table."}, "after": {"help": "The run after."},
-    },
-)  # fmt: skip
+@command("diff before.json after.json", of="analysis.changes:diff", choices=TURNS_AND_VALUES)
 def diff(call: Call, *, read: bool = False, context: str | None = None) -> Result:
     """Show what a new checkpoint fixed and broke: turns and values, by slot, domain, error and turn.
 
@@ -138,21 +134,18 @@ def check(call: Call, *, strict: bool = False) -> Result:
     return call.shown({"checks": shown})._replace(summary=failed, code=int(bool(strict and failed)))
 
 
-@command(
-    "signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'", table="",
-    details={"texts": {"metavar": "SIGNATURE..."}},
-)  # fmt: skip
-def signature(call: Call, texts: list[str], *, everything: bool = False) -> Result:
+@command("signature 'jga|profile:trade@faithful.1|…' 'jga|profile:verbatim.1|…'", table="")
+def signature(call: Call, signatures: list[str], *, everything: bool = False) -> Result:
     """Explain a signature, or say how two signatures differ.
 
     Args:
-        texts: One to explain, or two to compare.
+        signatures: One to explain, or two to compare.
         everything: List every setting of one signature.
     """
     from dstbench.io.escape import plain_text
     from dstbench.signature import differences, doubts, explain, summary
 
-    texts = [re.sub(r"\s*\n\s*", "", text) for text in texts]  # as narrow terminals show them
+    texts = [re.sub(r"\s*\n\s*", "", text) for text in signatures]  # as narrow terminals show them
     if len(texts) > 2:
         raise UsageError(f"{len(texts)} signatures", hint="give one to explain, or two to compare")
     lines = explain(texts[0]) if everything else summary(texts[0])
@@ -178,12 +171,7 @@ COMMANDS.extend([
         "correlate predictions.json -m jga,fga,gca --versus jga,fga,gca",
         "Correlate metrics, traits and ratings, and compare correlations.",
         of="analysis.correlate:correlate", charts="rendering.charts.runs:correlation_charts",
-        details={
-            "metrics": {
-                "flags": ["-m", "--metrics"], "type": list[str],
-                "help": "Metrics, and traits such as turns, n_gold_max, to_mean, nu_paper.",
-            },
-        },
+        details={"metrics": {"help": "Metrics, and traits such as turns, n_gold_max, to_mean, nu_paper."}},
     ),
 ])  # fmt: skip
 
@@ -229,8 +217,8 @@ def show(
     of="analysis.query:query",
     details={
         "tables": {
-            "flags": ["--table"], "names": ("table and its file", "said=said.parquet"), "once": True,
-            "metavar": "NAME=FILE", "help": "A table of your own to query: Parquet or CSV. Repeatable.",
+            "flags": ["--table"], "metavar": "NAME=FILE",
+            "names": ("table and its file", "said=said.parquet"), "once": True,
         },
     },
 )  # fmt: skip
@@ -245,19 +233,13 @@ COMMANDS.extend([
         "Find out which metric to trust: compare metrics over the same runs. "
         "Shows agreement with a known order, reliability, spread, pairs told apart, reversals, dependence on traits.",
         of="analysis.compare_metrics:compare_metrics", charts="rendering.charts.runs:metric_charts",
-        details={
-            "table": {
-                "type": Path, "metavar": "FILE",
-                "help": "In place of RUN: scores, CSV or Parquet with model, metric, value.",
-            },
-            "runs": {"metavar": "[RUN...]", "help": "Prediction files, folders of them, or long tables (.parquet)."},
-        },
+        details={"table": {"type": Path, "metavar": "FILE"}},
     ),
     Command(
         "sensitivity predictions.json -m jga,fga,gca --kinds missed,late",
         "Show what one error costs under each metric, by kind of error and by when it happens, in a run or in gold.",
         of="analysis.sensitivity:sensitivity", charts="rendering.charts.runs:sensitivity_charts",
-        details={"data": {"metavar": "RUN", "help": "A prediction file or long table (.parquet), or gold alone."}},
+        details={"data": {"metavar": "RUN"}},
     ),
 ])  # fmt: skip
 
@@ -266,11 +248,7 @@ COMMANDS.extend([
     "report model_a.json model_b.json --context data.json -o report.html", of="rendering.report:report",
     charts="rendering.report:Report.charts.fget", table="",
     details={
-        "form": {"flags": ["--format"]}, "title": {"show_default": False},
-        "context": {
-            "type": list[Path],
-            "help": "File or folder with the utterances; default: the files of gold and runs. Repeatable.",
-        },
+        "form": {"flags": ["--format"]}, "title": {"show_default": False}, "context": {"type": list[Path]},
     },
 )  # fmt: skip
 def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
@@ -297,10 +275,7 @@ def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper:
     return Result(text, [*call.drawn(page), *([output] if str(output) != "-" else [])], output=output)
 
 
-@command(
-    "convert preds.json --gold test.tsv --missing wrong -o model.parquet", reads=True, table="",
-    details={"files": {"metavar": "FILE..."}},
-)  # fmt: skip
+@command("convert preds.json --gold test.tsv --missing wrong -o model.parquet", reads=True, table="")
 def convert(call: Call, files: list[Path], *, output: Path, name: str | None = None) -> Result:
     """Convert prediction files to one long table (Parquet).
 
@@ -322,7 +297,7 @@ def convert(call: Call, files: list[Path], *, output: Path, name: str | None = N
     return _written(output, run.meta["coverage"]["dialogues"], run.meta["coverage"]["turns"])
 
 
-@command("contexts gold.json -o said.parquet", table="", details={"files": {"metavar": "FILE..."}})
+@command("contexts gold.json -o said.parquet", table="")
 def contexts(
     call: Call,
     files: list[Path],
@@ -336,6 +311,7 @@ def contexts(
     Args:
         files: Files or folders that hold utterances.
         output: The table to write (.parquet).
+        format: Format of the files; None: found by content.
         split: train, dev or test, if there are several splits.
     """
     require_parquet(output, "a table of contexts")
@@ -351,10 +327,7 @@ def _written(output: Path, dialogues: int, turns: int) -> Result:
     return Result(summary=f"{output}: {number_of(dialogues, 'dialogue')}, {number_of(turns, 'turn')}")
 
 
-@command(
-    "demo --dialogues 1000 -o sample", table="shown",
-    details={"output": {"flags": ["-o", "--output"], "metavar": "DIR"}},
-)  # fmt: skip
+@command("demo --dialogues 1000 -o sample", table="shown", details={"output": {"metavar": "DIR"}})
 def demo(call: Call, *, dialogues: int = 200, output: Path | None = None) -> Result:
     """Score a bundled sample and write a report on it. The sample has three invented trackers and papers' examples.
 

@@ -81,7 +81,7 @@ def meanings_in(docstring: str) -> dict[str, str]:
     block = re.search(r"^(?:Args|Attributes):\n((?:    .*\n)+)", f"{docstring}\n", re.MULTILINE)
     entries = re.findall(r"^    (\w+): (.*\n(?:     +.*\n)*)", block[1] if block else "", re.MULTILINE)
     joined = {name: " ".join(text.split()).replace("``", "") for name, text in entries}
-    sentences = {name: re.split(r"(?<=\.)\s(?!Repeatable)", text)[0] for name, text in joined.items()}
+    sentences = {name: re.split(r"(?<=\.)\s", text)[0] for name, text in joined.items()}
     return {name: sentence.replace("; None:", "; default:") for name, sentence in sentences.items()}
 
 
@@ -90,20 +90,21 @@ def option(
     meaning: str = "", is_positional: bool = False,
 ) -> Option:  # fmt: skip
     """The option of a parameter; `details` are a command's own."""
-    words = {"help": meaning, **(details.get(name) or DETAILS.get(name) or {})}
-    if is_positional and "flags" not in words:
-        words = {"metavar": name.upper() if default is Parameter.empty else f"[{name.upper()}]", **words}
-    flags, parse = words.pop("flags", ()), words.pop("parse", lambda given: given)
-    named, once, kind = words.pop("names", None), words.pop("once", False), words.pop("type", None)
-    if kind is None:
-        by_name = list[str] if annotation.startswith("Mapping") else Path if _PATHS.search(annotation) else str
-        kind = _TYPES.get(annotation, by_name)
-    flags = flags or ([] if is_positional else [f"--{name.replace('_', '-')}"])
-    info: Any = typer.Option(*flags, **words) if flags else typer.Argument(**words)
+    words = {"help": meaning, **DETAILS.get(name, {}), **details.get(name, {})}
+    flags = words.pop("flags", [] if is_positional else [f"--{name.replace('_', '-')}"])
+    named, once, parse = words.pop("names", None), words.pop("once", False), words.pop("parse", lambda given: given)
+    by_name = list[str] if annotation.startswith("Mapping") else Path if _PATHS.search(annotation) else str
+    kind = words.pop("type", _TYPES.get(annotation, by_name))
+    is_list = get_origin(kind) is list
+    if flags:
+        info: Any = typer.Option(*flags, **{**words, "help": words["help"] + " Repeatable." * is_list})
+    else:
+        word = f"{name.upper().removesuffix('S')}..." if is_list else name.upper()
+        info = typer.Argument(**{"metavar": word if default is Parameter.empty else f"[{word}]", **words})
     info.readable = False  # a file that may not be read gives our error, like one that does not exist
     if named:
         parse = partial(named_values, flags[-1], of=named, once=once)
-    if default == () or (get_origin(kind) is list and default is not Parameter.empty):
+    if default == () or (is_list and default is not Parameter.empty):
         default = None  # the function's own default is used
     return Option(name, role, Annotated[kind | None if default is None else kind, info], default, parse)
 
@@ -140,30 +141,16 @@ def listed_names(given: list[str] | None, number: int) -> list[str] | None:
 #: What is not in the signatures: parameter to the details of its option, in all commands.
 DETAILS: Final[dict[str, Detail]] = {
     # how runs are read
-    "runs": {
-        "metavar": "RUN...", "help": "Prediction files, packed or not, folders of them, or long tables (.parquet).",
-    },
-    "gold": {"help": "File or folder with the gold states, if RUN does not hold them."},
-    "format": {
-        "flags": ["--from"], "metavar": "FORMAT", "help": "Format of the files; default: found by content.",
-    },
-    "names": {
-        "flags": ["--name"], "type": list[str],
-        "help": "Names of the runs, in their order: a,b, or one option for each.",
-    },
+    "runs": {"help": "Prediction files, packed or not, folders of them, or long tables (.parquet)."},
+    "format": {"flags": ["--from"], "metavar": "FORMAT"},
+    "names": {"flags": ["--name"], "type": list[str], "help": "Names of the runs, in their order: a,b."},
     "split": {"metavar": "train|dev|test"},
     "missing": {"help": description(CHOICES["missing"])},
     "keys": {
         "parse": lambda given: load("readers.options:parse_keys")(given) if given else None, "metavar": "FIELD=KEY",
         "help": "Keys of turn records with other names: id=flag,gold=truth,pred=output.",
     },
-    "slot_map": {"metavar": "FILE", "help": "Your slots and their other names: two columns (CSV, TSV), or JSON."},
-    "id_map": {"metavar": "FILE", "help": "Your ids of dialogues and gold's: two columns, or JSON."},
-    "turns_from": {"metavar": "N", "help": "Number of your first turn, where gold's is 0; see `help formats`."},
-    "turn_step": {"metavar": "N", "help": "Step of your turn numbers: 2 if they are 0, 2, 4; default: 1."},
-    "unreadable": {
-        "help": "Predicted states that are none, such as JSON cut off: an error (the default), empty, or wrong.",
-    },
+    **{name: {"metavar": "N"} for name in ("turns_from", "turn_step")},
     # what is computed
     "metrics": {
         "flags": ["-m", "--metrics"], "type": list[str],
@@ -171,7 +158,7 @@ DETAILS: Final[dict[str, Detail]] = {
     },
     "models": {
         "flags": ["--model"], "names": ("model and its runs", "t5=t5_seed1,t5_seed2"), "metavar": "NAME=RUNS",
-        "help": "Runs of one model (its seeds), by name or pattern: t5=t5_*. Repeatable.",
+        "help": "Runs of one model (its seeds), by name or pattern: t5=t5_*.",
     },
     "baseline": {"metavar": "RUN"},
     **{name: {"min": 1} for name in ("resamples", "most", "top", "least", "support", "sample", "dialogues")},
@@ -182,15 +169,11 @@ DETAILS: Final[dict[str, Detail]] = {
     "test": {"metavar": "NAME"},
     "target": {"metavar": "SCORES"},
     "disagree": {"type": tuple[str, str], "metavar": "A B"},
-    "differences": {
-        "flags": ["--versus"], "type": list[str], "metavar": "A,B,C[,D]",
-        "help": "Compare r(A, B) with r(A, C), or r(A, B) with r(C, D); repeatable.",
-    },
+    "differences": {"flags": ["--versus"], "type": list[str], "metavar": "A,B,C[,D]"},
     # files
     "labels": {"flags": ["--label-map"]},
-    **{name: {"type": Path, "metavar": "FILE"} for name in ("ontology", "ratings", "context")},
-    "out": {"flags": ["-o", "--output"], "help": "The dataset to write, in the same format."},
-    "output": {"flags": ["-o", "--output"]},
+    **{name: {"type": Path, "metavar": "FILE"} for name in ("ontology", "ratings", "context", "slot_map", "id_map")},
+    **{name: {"flags": ["-o", "--output"]} for name in ("out", "output")},
     # of commands
     "everything": {"flags": ["--all"]},
     "chosen": {"flags": ["--format"]},

@@ -171,7 +171,7 @@ def report(
     Args:
         data: A path, several, a frame, states, or a mapping from run name to any of these.
         metrics: Metrics in dstbench's notation; the runs are ordered by the first one; None: the default metrics.
-        context: Files with the utterances; None: the files of the runs and of gold, if one of them has utterances.
+        context: File or folder with the utterances; None: the files of gold and runs. In Python, also several.
         most: Largest number of dialogues on the page; the most telling ones are taken. See `explorer.choose`.
         models: Model name to its runs (seeds); see `dstbench.compare`.
         baseline: Compare every other run (or model) to this one only. None: all pairs.

@@ -127,8 +127,9 @@ def open_runs(
 
     Args:
         data: See `Data`.
-        gold: Gold states, any kind of `Data` with one run, which replace any in the data; None: they are in the data.
-        format: Native format of the files, or its name; None: detect it by content.
+        gold: File or folder with the gold states, if RUN does not hold them. In Python, any kind of `Data` with one
+            run. It replaces gold states in the data.
+        format: Format of the files; None: found by content. In Python, also a `Format`.
         names: Names of the runs, in order; None: the names of the files or folders without endings, preceded by as many
             parent folders as tell them apart.
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
@@ -137,15 +138,15 @@ def open_runs(
         keys: The keys of records of turns whose names dstbench does not know: ``{"id": "flag", "pred": "predict"}``.
             The fields are ``id``, ``turn``, ``gold``, ``pred``, ``system``, ``user``, and ``turns`` (of a dialogue).
             A dot leads into an object of a record: ``meta.gold``.
-        slot_map: Other names for your own slots: a mapping ``{"your slot": "its other name"}``, or a file of it (JSON,
-            or two columns of CSV or TSV). It is applied to predictions and gold; signatures have its hash.
-        id_map: Likewise, gold's ids for your own dialogue ids. Gold from a file of its own keeps its ids.
-        turns_from: The number that the data give to the turn that is gold's turn 0, such as 1; signatures have it. If
-            it is given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when
-            they are shifted or divided are an error.
-        turn_step: Likewise, the difference of the numbers of consecutive turns, such as 2 for 0, 2, 4.
-        unreadable: What to do with a predicted state that is none, such as JSON that is cut off: ``error`` (None is the
-            same), take it as ``empty``, or count its turn as ``wrong``; signatures have it, and a note counts them.
+        slot_map: Your slots and their other names: two columns (CSV, TSV), or JSON. In Python, also a mapping ``{"your
+            slot": "its other name"}``. It is applied to predictions and gold; signatures have its hash.
+        id_map: Your ids of dialogues and gold's: two columns, or JSON. Gold from a file of its own keeps its ids.
+        turns_from: Number of your first turn, where gold's is 0; see `help formats`. Signatures have it. If it is
+            given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when they are
+            shifted or divided are an error.
+        turn_step: Step of your turn numbers: 2 if they are 0, 2, 4; None: 1. Signatures have it.
+        unreadable: Predicted states that are none, such as JSON cut off: an error (the default), empty, or wrong. The
+            turn of a ``wrong`` one counts as wrong; signatures have the choice, and a note counts such states.
 
     Returns:
         The runs, in the order of the data.
