@@ -70,11 +70,8 @@ def to_long(states: States, gold: States | None = None, *, missing: Missing = "e
             gold = of_split(states, {split: only_split(gold, split) for split in splits}) or gold
     if states.complete is not None:
         if gold is None:
-            raise DstbenchError(
-                f"its predictions can be read only with the gold states ({states.format})",
-                file=source,
-                hint="name the file that has them: --gold FILE",
-            )
+            what = f"its predictions can be read only with the gold states ({states.format})"
+            raise DstbenchError(what, file=source, hint="name the file that has them: --gold FILE")
         gold_of(gold)  # raises if it has no gold
         states = states.complete(gold)
     if gold is not None and gold.domains is not None:
@@ -154,12 +151,7 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
 
 
 def of_split(states: States, golds: Mapping[str, States]) -> States | None:
-    """The gold of the split that predictions are of, named by a warning; None: none has a dialogue of theirs.
-
-    It is the only one that has dialogues of the predictions. As ids may repeat (in SGD, most of the test set's are in
-    the training set, too), it is else the only one that has all turns of the predictions, or that has all of them and
-    no other turns of their dialogues.
-    """
+    """The gold of the split that predictions are of, named by a warning; None: none has a dialogue of theirs."""
     source = next(iter(golds.values())).source
     if states.pred is None:
         what = f"only gold tells which dialogues it has ({states.format}), and {source} has several splits"
@@ -170,6 +162,7 @@ def of_split(states: States, golds: Mapping[str, States]) -> States | None:
         of_dialogues = turns.join(predicted, on="dialogue", how="semi").height
         is_whole = predicted.join(turns, on=_KEY, how="semi").height == predicted.height
         fits[split] = (of_dialogues > 0) + is_whole + (is_whole and of_dialogues == predicted.height)
+    # Ids may repeat: in SGD, most of the test set's are in the training set, too.
     reasons = ("in which it has dialogues", "that has all its turns", "in which its dialogues have no other turns")
     for fit, reason in enumerate(reasons, 1):
         candidates = sorted(split for split, own in fits.items() if own >= fit)
@@ -233,55 +226,32 @@ def _spine(
     differs = not embedded and not states.numbered and (absent.height or extra.height)
     perhaps = check_numbering(source, gold, pred) if differs else ""
     if absent.height == spine.height:
-        raise DstbenchError(
-            "no turn is in both gold and predictions "
-            "(gold has dialogue {}, turn {}; the predictions dialogue {}, turn {})".format(
-                *gold.turns.row(0), *pred.turns.row(0)
-            ),
-            file=source,
-            hint=f"{perhaps}is this the same split, and are dialogue ids spelled alike? "
-            "--id-map FILE says which are meant",
-        )
-    if extra.height:
+        of_gold, of_pred = ("dialogue {}, turn {}".format(*side.turns.row(0)) for side in (gold, pred))
+        what = f"no turn is in both gold and predictions (gold has {of_gold}; the predictions {of_pred})"
+        hint = "is this the same split, and are dialogue ids spelled alike? --id-map FILE says which are meant"
+        raise DstbenchError(what, file=source, hint=perhaps + hint)
+    if count := extra.height:
         dialogue, turn = extra.row(0)
         if embedded:
-            raise DstbenchError(
-                f"{number_of(extra.height, 'turn')} without gold{', the first of them' * (extra.height > 1)}",
-                file=source,
-                dialogue=dialogue,
-                turn=turn,
-                hint="give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE",
-            )
-        warn(
-            f"{number_of(extra.height, 'predicted turn')} in "
-            f"{number_of(extra['dialogue'].n_unique(), 'dialogue')} without gold, left out "
-            f"(first: dialogue {dialogue}, turn {turn})",
-            file=source,
-            kind="predicted turns without gold, left out",
-            count=extra.height,
-        )
-    if absent.height:
+            what = f"{number_of(count, 'turn')} without gold{', the first of them' * (count > 1)}"
+            hint = "give every turn a gold state (an empty one is {}), or name a gold file: --gold FILE"
+            raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn, hint=hint)
+        what, dialogues = "without gold, left out", number_of(extra["dialogue"].n_unique(), "dialogue")
+        text = f"{number_of(count, 'predicted turn')} in {dialogues} {what} (first: dialogue {dialogue}, turn {turn})"
+        warn(text, file=source, kind=f"predicted turns {what}", count=count)
+    if count := absent.height:
         dialogue, turn = absent.select(_KEY).row(0)
-        what = (
-            f"{number_of(absent.height, 'gold turn')} without a prediction "
-            f"({number_of(coverage['missing_dialogues'], 'whole dialogue')})"
-        )
-        which = ", the first of them" * (absent.height > 1)
+        dialogues = number_of(coverage["missing_dialogues"], "whole dialogue")
+        what = f"{number_of(count, 'gold turn')} without a prediction ({dialogues})"
+        which = ", the first of them" * (count > 1)
         if missing == "error":
-            hint = (
-                f"{perhaps}--missing wrong counts them as wrong, --missing empty scores them as empty states, "
-                "--missing intersect leaves them out"
-            )
+            ways = "--missing wrong counts them as wrong, --missing empty scores them as empty states, "
+            hint = f"{perhaps}{ways}--missing intersect leaves them out"
             raise DstbenchError(what + which, file=source, dialogue=dialogue, turn=turn, hint=hint)
         treatment = {"wrong": "counted as wrong", "empty": "scored as empty", "intersect": "left out"}[missing]
         treated = f"{treatment} (--missing {missing})"
-        warn(
-            f"{what}{which or ','} dialogue {dialogue}, turn {turn}; {treated}",
-            file=source,
-            kind=f"gold turns without a prediction, {treated}",
-            count=absent.height,
-            when="before",
-        )
+        text, kind = f"{what}{which or ','} dialogue {dialogue}, turn {turn}", "gold turns without a prediction"
+        warn(f"{text}; {treated}", file=source, kind=f"{kind}, {treated}", count=count, when="before")
     if missing == "intersect":
         spine = spine.filter(C("at_pred").is_not_null())
     is_wrong = C("is_wrong").fill_null(value=False)
@@ -308,11 +278,8 @@ def named_under(convention: Convention, run: Run) -> Run:
     for slot in sorted({*gold, *pred}):
         spellings = gold.get(slot, True), pred.get(slot, True)
         if None in spellings:
-            raise DstbenchError(
-                f"{slot} is spelled both with `book` and without, and --booking as-written takes these for two slots",
-                file=run.name,
-                hint="--booking mapped takes them for one",
-            )
+            what = f"{slot} is spelled both with `book` and without, and --booking as-written takes these for two slots"
+            raise DstbenchError(what, file=run.name, hint="--booking mapped takes them for one")
         if spellings[0] != spellings[1]:
             own_names[slot] = slot.replace("book ", "" if slot in pred else "book")
     if not own_names:
@@ -334,9 +301,8 @@ def over_common_turns(runs: Sequence[Run]) -> list[Run]:
     turns = [run.read(run.table.select(_KEY).unique().sort(_KEY)) for run in runs]
     common = reduce(lambda one, other: one.join(other, on=_KEY, how="semi"), turns)
     if common.is_empty():
-        raise DstbenchError(
-            "no turn is in all runs", file=", ".join(run.name for run in runs), hint="are they of one test set?"
-        )
+        names = ", ".join(run.name for run in runs)
+        raise DstbenchError("no turn is in all runs", file=names, hint="are they of one test set?")
     total = pl.concat(turns).unique().height
     if total == common.height:
         return list(runs)
@@ -397,12 +363,9 @@ def spread(source: str, spine: pl.DataFrame, gold: pl.DataFrame, pred: pl.DataFr
     sized, without = collect_all([rows_of_slots, bare.select("number", "place")])
     total = int(sized.item()) + without.height
     if total > max(FREE, SPREAD.value * (listed.height + spine.height)):
-        raise DstbenchError(
-            f"{total:,} rows for {spine.height:,} turns that list {listed.height:,} slots is above the limit of "
-            f"{SPREAD.value} rows each",
-            file=source,
-            hint=SPREAD.hint,
-        )
+        listing = f"{spine.height:,} turns that list {listed.height:,} slots"
+        what = f"{total:,} rows for {listing} is above the limit of {SPREAD.value} rows each"
+        raise DstbenchError(what, file=source, hint=SPREAD.hint)
 
     places = pl.int_ranges("start", "end", dtype=pl.UInt32)
     nothing = without.lazy().group_by("number").agg("place").with_columns(slot=pl.lit(None, pl.Categorical))

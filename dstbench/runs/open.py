@@ -181,10 +181,8 @@ def open_runs(
         if isinstance(run, States) or golds:
             run = _aligned(name, files[number], run, golds, options=options, split=split)
         elif options.changes_states:
-            raise UsageError(
-                f"{name}: a long table keeps its names and turn numbers",
-                hint="give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE",
-            )
+            hint = "give the option to `dstbench convert`, with the native files, or name the gold file: --gold FILE"
+            raise UsageError(f"{name}: a long table keeps its names and turn numbers", hint=hint)
         elif split is not None:
             raise UsageError(f"{name}: a long table has no splits", hint="omit --split, or give --gold")
         elif options.missing not in ("error", before := run.meta["missing"]):

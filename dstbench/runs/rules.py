@@ -100,13 +100,8 @@ def check_long(table: pl.DataFrame, *, source: str) -> dict[str, int]:
     checked = rows.select("number", "place", *(breaks.alias(rule) for rule, breaks in rules.items()))
     for rule in rules:
         if count := int(checked[rule].sum()):
-            dialogue, turn, slot, _, _ = table.row(int(checked[rule].arg_max() or 0))
-            raise DstbenchError(
-                f"not a long table: {rule}, in {number_of(count, 'row')}{', the first of them' * (count > 1)}",
-                file=source,
-                dialogue=dialogue,
-                turn=turn,
-                slot=slot,
-                hint="`dstbench convert` and dstbench.to_long write tables that keep the rules",
-            )
+            first = table.select("dialogue", "turn", "slot").row(int(checked[rule].arg_max() or 0), named=True)
+            what = f"not a long table: {rule}, in {number_of(count, 'row')}{', the first of them' * (count > 1)}"
+            hint = "`dstbench convert` and dstbench.to_long write tables that keep the rules"
+            raise DstbenchError(what, file=source, hint=hint, **first)
     return {"turns": checked["place"].max(), "dialogues": checked["number"][-1] + 1}

@@ -74,10 +74,8 @@ class Run(Record):
             UsageError: The run has no states.
         """
         if only := self.meta.get("only"):
-            raise UsageError(
-                f"{self.name}: it holds no states, and {what} cannot be computed from it",
-                hint=f"`dstbench score` with -m {','.join(only)}",
-            )
+            fault = f"{self.name}: it holds no states, and {what} cannot be computed from it"
+            raise UsageError(fault, hint=f"`dstbench score` with -m {','.join(only)}")
 
     def read(self, table: pl.LazyFrame | None = None) -> pl.DataFrame:
         """The rows, or the result of a query.
@@ -121,11 +119,8 @@ class Run(Record):
         with reading(self.path):
             now = stamp_of(self.path)
         if now != self.stamp:
-            raise DstbenchError(
-                "the file was replaced or changed while it was read",
-                file=self.path,
-                hint="run it again when nothing writes the file any more",
-            ) from None
+            hint = "run it again when nothing writes the file any more"
+            raise DstbenchError("the file was replaced or changed while it was read", file=self.path, hint=hint)
 
 
 def in_memory(name: str, table: pl.DataFrame, meta: Mapping[str, Any]) -> Run:

@@ -72,14 +72,10 @@ def _report_other_slots(source: str, slots: pl.DataFrame, others: pl.DataFrame, 
         for name in names[:_MAPPED]:
             if other := _nearest(name, [slot for slot in of_gold if slot not in names_of.values()]):
                 names_of[name] = other
-        raise DstbenchError(
-            f"of {number_of(len(names), 'predicted slot')}, gold has none: {both}",
-            file=source,
-            hint=[
-                "if they are the same slots, --slot-map slots.json, a file of such pairs (check each):",
-                json.dumps(names_of or {"yours": "gold's"}, ensure_ascii=False),
-            ],
-        )
+        what = f"of {number_of(len(names), 'predicted slot')}, gold has none: {both}"
+        hint = "if they are the same slots, --slot-map slots.json, a file of such pairs (check each):"
+        pairs = json.dumps(names_of or {"yours": "gold's"}, ensure_ascii=False)
+        raise DstbenchError(what, file=source, hint=[hint, pairs])
     remedy = "" if spelled_alike else "; if they are the same slots, --slot-map FILE says which"
     what = "of slots that gold never has, counted as wrong"
     text = f"{of_others:,} of {total:,} predicted values {is_or_are(of_others)} {what}: {both}{remedy}"

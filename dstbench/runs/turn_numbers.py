@@ -54,13 +54,12 @@ def check_numbering(source: str, gold: Side, pred: Side) -> str:
     option = f"--turns-from {first}" * (first != 0 or step == 1) + f" --turn-step {step}" * (step > 1)
     option = option.strip()
     if gains >= (1 + losses if then_met > met else _CLEAR + 3 * losses):
-        raise DstbenchError(
-            f"turns are numbered differently than gold's: of {number_of(pred.turns.height, 'predicted turn')}, "
-            f"{met:,} are in gold, {agreeing:,} of them with the same state; {option} makes that "
-            f"{then_met:,} and {then_agreeing:,}",
-            file=source,
-            hint=f"{option} renumbers them; --turns-from 0 takes them as they are numbered",
-        )
+        turns = number_of(pred.turns.height, "predicted turn")
+        now = f"of {turns}, {met:,} are in gold, {agreeing:,} of them with the same state"
+        then = f"{option} makes that {then_met:,} and {then_agreeing:,}"
+        what = f"turns are numbered differently than gold's: {now}; {then}"
+        hint = f"{option} renumbers them; --turns-from 0 takes them as they are numbered"
+        raise DstbenchError(what, file=source, hint=hint)
     return f"if turns are numbered differently than gold's, {option} renumbers them; " if met < then_met else ""
 
 
@@ -79,12 +78,7 @@ def report_gaps(source: str, turns: pl.DataFrame) -> None:
     expected = pl.when(C("dialogue") == C("dialogue").shift(1)).then(C("turn").cast(pl.Int64).shift(1) + 1).otherwise(0)
     gap = turns.filter(C("turn") != expected)
     if gap.height:
-        dialogues = gap["dialogue"].n_unique()
-        warn(
-            f"turn numbers have gaps in {number_of(dialogues, 'dialogue')} "
-            f"(first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}); "
-            "the turns that are there are scored",
-            file=source,
-            kind="dialogues whose turn numbers have gaps; the turns that are there are scored",
-            count=dialogues,
-        )
+        dialogues, so = gap["dialogue"].n_unique(), "the turns that are there are scored"
+        first = f"first: dialogue {gap['dialogue'][0]} before turn {gap['turn'][0]}"
+        text = f"turn numbers have gaps in {number_of(dialogues, 'dialogue')} ({first}); {so}"
+        warn(text, file=source, kind=f"dialogues whose turn numbers have gaps; {so}", count=dialogues)
