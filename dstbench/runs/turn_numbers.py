@@ -54,10 +54,10 @@ def check_numbering(source: str, gold: Side, pred: Side) -> str:
     option = f"--turns-from {first}" * (first != 0 or step == 1) + f" --turn-step {step}" * (step > 1)
     option = option.strip()
     if gains >= (1 + losses if then_met > met else _CLEAR + 3 * losses):
-        turns = number_of(pred.turns.height, "predicted turn")
-        now = f"of {turns}, {met:,} are in gold, {agreeing:,} of them with the same state"
+        predicted = number_of(pred.turns.height, "predicted turn")
+        as_they_are = f"of {predicted}, {met:,} are in gold, {agreeing:,} of them with the same state"
         then = f"{option} makes that {then_met:,} and {then_agreeing:,}"
-        what = f"turns are numbered differently than gold's: {now}; {then}"
+        what = f"turns are numbered differently than gold's: {as_they_are}; {then}"
         hint = f"{option} renumbers them; --turns-from 0 takes them as they are numbered"
         raise DstbenchError(what, file=source, hint=hint)
     return f"if turns are numbered differently than gold's, {option} renumbers them; " if met < then_met else ""
