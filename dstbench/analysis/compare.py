@@ -100,8 +100,8 @@ def compare(
     Args:
         data: Several paths, a frame with a column `run`, or a mapping from run name to data.
         metrics: Metrics in dstbench's notation; None: JGA.
-        models: Model name to its runs (seeds), as names or patterns (``t5_*``), in a list or comma-separated. A run
-            that no model names stands for itself. None: runs are compared, not models.
+        models: Runs of one model (its seeds), by name or pattern: t5=t5_*. In Python, a mapping from models to a list of
+            such names, or a text of them with commas. A run of no model is one of its own. None: runs are compared.
         baseline: Compare every other run (or model) to this one only. It is named, or given by its path as in
             `data`; None: all pairs, in the order of the data.
         resamples: Number of bootstrap and randomisation resamples. There are ten times as many random swaps where p

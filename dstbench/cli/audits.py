@@ -4,48 +4,36 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dstbench.cli.command import COMMANDS, Call, Command, Result, command
+from dstbench.cli.command import Call, Result, command, shows
 from dstbench.cli.options import GOLD, MATCH, listed_names, load
 from dstbench.errors import UsageError
 from dstbench.typing import Preset, TableFormat
 
-COMMANDS.extend([
-    Command(
-        "audit bias train.tsv test.tsv --slot train-destination --top 13",
-        "Measure entity bias. Shows how unevenly values are distributed, and which test values training has.",
-        of="audit.entity_bias:bias", charts="rendering.charts.audits:bias_charts", choices=GOLD,
-        details={
-            "data": {"type": list[Path]}, "train": {"metavar": "NAME"},
-            "slots": {"flags": ["--slot"], "type": list[str]},
-        },
-    ),
-    Command(
-        "audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star",
-        "Compare two versions of a dataset, cell by cell.\n\n"
-        "Each slot of a turn that differs is of one kind: respelled (the same value in another spelling); moved "
-        "earlier (the later version already has the value that the earlier version has in a later turn) or moved "
-        "later; added; removed; or changed.",
-        of="audit.version_diff:diff", charts="rendering.charts.audits:difference_charts",
-        choices=MATCH,
-        details={
-            "names": {"parse": lambda given: listed_names(given, 2), "help": "Names of both versions: 2.0,2.1."},
-        },
-    ),
-    Command(
-        "audit scores t5_*.json --version 2.0=old.tsv --version 2.1=new.tsv --model 't5=t5_*'",
-        "Score runs on several versions of their dataset. "
-        "Gives exact and fuzzy scores, spread over seeds, error turns.",
-        of="audit.version_scores:scores", charts="rendering.charts.audits:version_charts", profile="qian2021",
-        details={
-            "data": {"type": list[Path], "metavar": "RUN..."},
-            "versions": {
-                "flags": ["--version"], "metavar": "NAME=GOLD",
-                "names": ("version and its gold", "2.1=gold.tsv"), "once": True,
-            },
-            "only": {"names": ("version and its runs", "2.1=t5_seed1"), "metavar": "VERSION=RUNS"},
-        },
-    ),
-])  # fmt: skip
+shows(
+    "audit bias train.tsv test.tsv --slot train-destination --top 13",
+    "Measure entity bias. Shows how unevenly values are distributed, and which test values training has.",
+    of="audit.entity_bias:bias", charts="rendering.charts.audits:bias_charts", choices=GOLD,
+    details={"data": {"type": list[Path]}, "train": {"metavar": "NAME"}, "slots": {"type": list[str]}},
+)  # fmt: skip
+shows(
+    "audit diff multiwoz20/test.tsv multiwoz21/test.tsv --profile star",
+    "Compare two versions of a dataset, cell by cell.\n\n"
+    "Each slot of a turn that differs is of one kind: respelled (the same value in another spelling); moved "
+    "earlier (the later version already has the value that the earlier version has in a later turn) or moved "
+    "later; added; removed; or changed.",
+    of="audit.version_diff:diff", charts="rendering.charts.audits:difference_charts", choices=MATCH,
+    details={"names": {"parse": lambda given: listed_names(given, 2), "help": "Names of both versions: 2.0,2.1."}},
+)  # fmt: skip
+shows(
+    "audit scores t5_*.json --version 2.0=old.tsv --version 2.1=new.tsv --model 't5=t5_*'",
+    "Score runs on several versions of their dataset. Gives exact and fuzzy scores, spread over seeds, error turns.",
+    of="audit.version_scores:scores", charts="rendering.charts.audits:version_charts", profile="qian2021",
+    details={
+        "data": {"type": list[Path], "metavar": "RUN..."},
+        "versions": {"metavar": "NAME=GOLD", "names": ("version and its gold", "2.1=gold.tsv"), "once": True},
+        "only": {"names": ("version and its runs", "2.1=t5_seed1"), "metavar": "VERSION=RUNS"},
+    },
+)  # fmt: skip
 
 
 @command(
@@ -124,12 +112,10 @@ def review(call: Call, sheets: list[Path]) -> Result:
     return call.shown(load("audit:review")(sheets[0]) if len(sheets) == 1 else load("audit:agreement")(sheets))
 
 
-COMMANDS.append(
-    Command(
-        "audit contradictions test.tsv --database db",
-        "Find doubtful gold values. They contradict the database, or nobody has said them.",
-        of="audit.contradictions:contradictions",
-    )
+shows(
+    "audit contradictions test.tsv --database db",
+    "Find doubtful gold values. They contradict the database, or nobody has said them.",
+    of="audit.contradictions:contradictions",
 )  # fmt: skip
 
 
@@ -169,13 +155,9 @@ def replace(call: Call, *, manifest: Path | None = None) -> Result:
     return call.shown(replacement, kept=kept)._replace(written=written)
 
 
-COMMANDS.append(
-    Command(
-        "audit memorisation predictions.json --context test.tsv --train train.tsv.gz",
-        "Count wrong values that nobody has said. Trackers may have memorised them.",
-        of="audit.memorised_values:memorisation", charts="rendering.charts.audits:memorisation_charts",
-        details={
-            "context": {"type": list[Path]}, "most": {"min": 0},
-        },
-    )
+shows(
+    "audit memorisation predictions.json --context test.tsv --train train.tsv.gz",
+    "Count wrong values that nobody has said. Trackers may have memorised them.",
+    of="audit.memorised_values:memorisation", charts="rendering.charts.audits:memorisation_charts",
+    details={"context": {"type": list[Path]}, "most": {"min": 0}},
 )  # fmt: skip

@@ -175,6 +175,11 @@ class Command:
 COMMANDS: Final = list[Command]()
 
 
+def shows(example: str, help: str, **more: Any) -> None:  # noqa: A002 (Typer's word)
+    """Make a command that shows what a function (`Command.of`) returns."""
+    COMMANDS.append(Command(example, help, **more))
+
+
 def command(example: str, **more: Any) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Make a command of a function; its help is the docstring's, before ``Args``."""
 

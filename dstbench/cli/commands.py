@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dstbench.cli.command import COMMANDS, Call, Command, Result, command, promised
+from dstbench.cli.command import Call, Result, command, promised, shows
 from dstbench.cli.options import TURNS_AND_VALUES, VALUES, load
 from dstbench.cli.output import require_parquet, write_files
 from dstbench.errors import UsageError, check_known, number_of
@@ -69,38 +69,32 @@ def score(call: Call, *, group: Mapping[str, str] | None = None, along: str | No
     return Result(text, drawn)
 
 
-COMMANDS.extend([
-    Command(
-        "compare a.json b.json c.json --baseline a -m jga,gca",
-        "Test which runs are better than others over the same gold. "
-        "Gives scores and differences with intervals, and p.",
-        of="analysis.compare:compare", charts="rendering.charts.runs:leaderboard_charts",
-    ),
-    Command(
-        "pairs predictions.json --profile qian2021", "List values that only fuzzy matching or a label map accepts.",
-        of="analysis.fuzzy_pairs:fuzzy_pairs", choices=VALUES,
-    ),
-    Command(
-        "sweep predictions.json --label-map multiwoz21.json",
-        "Score the same predictions under every profile. This shows how much the convention matters.",
-        of="analysis.sweep:sweep", charts="rendering.charts.runs:sweep_charts",
-    ),
-    Command(
-        "reconcile 55.3 predictions.json --with jga",
-        "Find out why a published score is not the one computed here: which choices of convention lead to it.",
-        of="analysis.reconcile:reconcile", charts="rendering.charts.runs:reconciliation_charts", choices=(),
-        details={
-            "metrics": {
-                "flags": ["--with"], "type": str, "metavar": "METRIC", "help": "The metric of a score that names none.",
-            },
-            "other_golds": {
-                "flags": ["--other-gold"], "metavar": "NAME=FILE",
-                "names": ("name and file of gold", "2.4=gold24.json"), "once": True,
-            },
-            "most": {"min": 1, "max": 4},
+shows(
+    "compare a.json b.json c.json --baseline a -m jga,gca",
+    "Test which runs are better than others over the same gold. Gives scores and differences with intervals, and p.",
+    of="analysis.compare:compare", charts="rendering.charts.runs:leaderboard_charts",
+)  # fmt: skip
+shows(
+    "pairs predictions.json --profile qian2021", "List values that only fuzzy matching or a label map accepts.",
+    of="analysis.fuzzy_pairs:fuzzy_pairs", choices=VALUES,
+)  # fmt: skip
+shows(
+    "sweep predictions.json --label-map multiwoz21.json",
+    "Score the same predictions under every profile. This shows how much the convention matters.",
+    of="analysis.sweep:sweep", charts="rendering.charts.runs:sweep_charts",
+)  # fmt: skip
+shows(
+    "reconcile 55.3 predictions.json --with jga",
+    "Find out why a published score is not the one computed here: which choices of convention lead to it.",
+    of="analysis.reconcile:reconcile", charts="rendering.charts.runs:reconciliation_charts", choices=(),
+    details={
+        "metrics": {
+            "flags": ["--with"], "type": str, "metavar": "METRIC", "help": "The metric of a score that names none.",
         },
-    ),
-])  # fmt: skip
+        "other_golds": {"metavar": "NAME=FILE", "names": ("name and file of gold", "2.4=gold24.json"), "once": True},
+        "most": {"min": 1, "max": 4},
+    },
+)  # fmt: skip
 
 
 @command("diff before.json after.json", of="analysis.changes:diff", choices=TURNS_AND_VALUES)
@@ -155,25 +149,22 @@ def signature(call: Call, signatures: list[str], *, everything: bool = False) ->
     return Result("".join(f"{plain_text(line)}\n" for line in lines))
 
 
-COMMANDS.extend([
-    Command(
-        "diagnose predictions.json --charts figures",
-        "Find out where runs fail. "
-        "Shows first failures, gold slots, JGA by turn and length, errors by kind and timing.",
-        of="analysis.diagnose:diagnose", charts="rendering.charts.runs:diagnosis_charts",
-    ),
-    Command(
-        "traits predictions.json --disagree fga gca",
-        "Show how scores depend on where in dialogues mistakes are. Uses tail orientation and non-uniformity.",
-        of="analysis.traits:traits", charts="rendering.charts.runs:trait_charts",
-    ),
-    Command(
-        "correlate predictions.json -m jga,fga,gca --versus jga,fga,gca",
-        "Correlate metrics, traits and ratings, and compare correlations.",
-        of="analysis.correlate:correlate", charts="rendering.charts.runs:correlation_charts",
-        details={"metrics": {"help": "Metrics, and traits such as turns, n_gold_max, to_mean, nu_paper."}},
-    ),
-])  # fmt: skip
+shows(
+    "diagnose predictions.json --charts figures",
+    "Find out where runs fail. Shows first failures, gold slots, JGA by turn and length, errors by kind and timing.",
+    of="analysis.diagnose:diagnose", charts="rendering.charts.runs:diagnosis_charts",
+)  # fmt: skip
+shows(
+    "traits predictions.json --disagree fga gca",
+    "Show how scores depend on where in dialogues mistakes are. Uses tail orientation and non-uniformity.",
+    of="analysis.traits:traits", charts="rendering.charts.runs:trait_charts",
+)  # fmt: skip
+shows(
+    "correlate predictions.json -m jga,fga,gca --versus jga,fga,gca",
+    "Correlate metrics, traits and ratings, and compare correlations.",
+    of="analysis.correlate:correlate", charts="rendering.charts.runs:correlation_charts",
+    details={"metrics": {"help": "Metrics, and traits such as turns, n_gold_max, to_mean, nu_paper."}},
+)  # fmt: skip
 
 
 @command(
@@ -216,10 +207,7 @@ def show(
     "predictions.json",
     of="analysis.query:query",
     details={
-        "tables": {
-            "flags": ["--table"], "metavar": "NAME=FILE",
-            "names": ("table and its file", "said=said.parquet"), "once": True,
-        },
+        "tables": {"metavar": "NAME=FILE", "names": ("table and its file", "said=said.parquet"), "once": True},
     },
 )  # fmt: skip
 def query(call: Call) -> Result:
@@ -227,29 +215,25 @@ def query(call: Call) -> Result:
     return Result(load("rendering.tables:render_answer")(call.compute(), call.shared.form))
 
 
-COMMANDS.extend([
-    Command(
-        "compare-metrics t5_0.1.json t5_0.5.json t5_1.0.json --along share",
-        "Find out which metric to trust: compare metrics over the same runs. "
-        "Shows agreement with a known order, reliability, spread, pairs told apart, reversals, dependence on traits.",
-        of="analysis.compare_metrics:compare_metrics", charts="rendering.charts.runs:metric_charts",
-        details={"table": {"type": Path, "metavar": "FILE"}},
-    ),
-    Command(
-        "sensitivity predictions.json -m jga,fga,gca --kinds missed,late",
-        "Show what one error costs under each metric, by kind of error and by when it happens, in a run or in gold.",
-        of="analysis.sensitivity:sensitivity", charts="rendering.charts.runs:sensitivity_charts",
-        details={"data": {"metavar": "RUN"}},
-    ),
-])  # fmt: skip
+shows(
+    "compare-metrics t5_0.1.json t5_0.5.json t5_1.0.json --along share",
+    "Find out which metric to trust: compare metrics over the same runs. "
+    "Shows agreement with a known order, reliability, spread, pairs told apart, reversals, dependence on traits.",
+    of="analysis.compare_metrics:compare_metrics", charts="rendering.charts.runs:metric_charts",
+    details={"table": {"type": Path, "metavar": "FILE"}},
+)  # fmt: skip
+shows(
+    "sensitivity predictions.json -m jga,fga,gca --kinds missed,late",
+    "Show what one error costs under each metric, by kind of error and by when it happens, in a run or in gold.",
+    of="analysis.sensitivity:sensitivity", charts="rendering.charts.runs:sensitivity_charts",
+    details={"data": {"metavar": "RUN"}},
+)  # fmt: skip
 
 
 @command(
     "report model_a.json model_b.json --context data.json -o report.html", of="rendering.report:report",
     charts="rendering.report:Report.charts.fget", table="",
-    details={
-        "form": {"flags": ["--format"]}, "title": {"show_default": False}, "context": {"type": list[Path]},
-    },
+    details={"form": {"flags": ["--format"]}, "title": {"show_default": False}, "context": {"type": list[Path]}},
 )  # fmt: skip
 def report(call: Call, *, output: Path, form: ReportFormat | None = None, paper: bool = False) -> Result:
     """Write a report on runs over the same gold. It has the main findings, scores, slots, errors and dialogues.

@@ -81,8 +81,7 @@ def meanings_in(docstring: str) -> dict[str, str]:
     block = re.search(r"^(?:Args|Attributes):\n((?:    .*\n)+)", f"{docstring}\n", re.MULTILINE)
     entries = re.findall(r"^    (\w+): (.*\n(?:     +.*\n)*)", block[1] if block else "", re.MULTILINE)
     joined = {name: " ".join(text.split()).replace("``", "") for name, text in entries}
-    sentences = {name: re.split(r"(?<=\.)\s", text)[0] for name, text in joined.items()}
-    return {name: sentence.replace("; None:", "; default:") for name, sentence in sentences.items()}
+    return {name: re.split(r"(?<=\.)\s", text)[0].replace("; None:", "; default:") for name, text in joined.items()}
 
 
 def option(
@@ -91,16 +90,17 @@ def option(
 ) -> Option:  # fmt: skip
     """The option of a parameter; `details` are a command's own."""
     words = {"help": meaning, **DETAILS.get(name, {}), **details.get(name, {})}
-    flags = words.pop("flags", [] if is_positional else [f"--{name.replace('_', '-')}"])
     named, once, parse = words.pop("names", None), words.pop("once", False), words.pop("parse", lambda given: given)
     by_name = list[str] if annotation.startswith("Mapping") else Path if _PATHS.search(annotation) else str
     kind = words.pop("type", _TYPES.get(annotation, by_name))
-    is_list = get_origin(kind) is list
+    is_list = get_origin(kind) is list  # such an option may be repeated, and is called by the singular
+    word = name.replace("_", "-").removesuffix("s") if is_list else name.replace("_", "-")
+    flags = words.pop("flags", [] if is_positional and not named else [f"--{word}"])
     if flags:
         info: Any = typer.Option(*flags, **{**words, "help": words["help"] + " Repeatable." * is_list})
     else:
-        word = f"{name.upper().removesuffix('S')}..." if is_list else name.upper()
-        info = typer.Argument(**{"metavar": word if default is Parameter.empty else f"[{word}]", **words})
+        shown = f"{word.upper()}..." if is_list else word.upper()
+        info = typer.Argument(**{"metavar": shown if default is Parameter.empty else f"[{shown}]", **words})
     info.readable = False  # a file that may not be read gives our error, like one that does not exist
     if named:
         parse = partial(named_values, flags[-1], of=named, once=once)
@@ -143,12 +143,12 @@ DETAILS: Final[dict[str, Detail]] = {
     # how runs are read
     "runs": {"help": "Prediction files, packed or not, folders of them, or long tables (.parquet)."},
     "format": {"flags": ["--from"], "metavar": "FORMAT"},
-    "names": {"flags": ["--name"], "type": list[str], "help": "Names of the runs, in their order: a,b."},
+    "names": {"type": list[str], "help": "Names of the runs, in their order: a,b."},
     "split": {"metavar": "train|dev|test"},
     "missing": {"help": description(CHOICES["missing"])},
     "keys": {
-        "parse": lambda given: load("readers.options:parse_keys")(given) if given else None, "metavar": "FIELD=KEY",
-        "help": "Keys of turn records with other names: id=flag,gold=truth,pred=output.",
+        "flags": ["--keys"], "metavar": "FIELD=KEY",
+        "parse": lambda given: load("readers.options:parse_keys")(given) if given else None,
     },
     **{name: {"metavar": "N"} for name in ("turns_from", "turn_step")},
     # what is computed
@@ -156,16 +156,13 @@ DETAILS: Final[dict[str, Detail]] = {
         "flags": ["-m", "--metrics"], "type": list[str],
         "help": "Metrics, such as jga,fga:lam=0.25, or all; see `ls metrics`.",
     },
-    "models": {
-        "flags": ["--model"], "names": ("model and its runs", "t5=t5_seed1,t5_seed2"), "metavar": "NAME=RUNS",
-        "help": "Runs of one model (its seeds), by name or pattern: t5=t5_*.",
-    },
+    "models": {"metavar": "NAME=RUNS", "names": ("model and its runs", "t5=t5_seed1,t5_seed2")},
     "baseline": {"metavar": "RUN"},
     **{name: {"min": 1} for name in ("resamples", "most", "top", "least", "support", "sample", "dialogues")},
     **{name: {"min": 0} for name in ("seed", "few")},
     "at_least": {"min": 0, "max": 1},
     "bins": {"min": 1, "max": 100},
-    "kinds": {"type": list[str]},
+    "kinds": {"flags": ["--kinds"], "type": list[str]},
     "test": {"metavar": "NAME"},
     "target": {"metavar": "SCORES"},
     "disagree": {"type": tuple[str, str], "metavar": "A B"},

@@ -173,7 +173,7 @@ def report(
         metrics: Metrics in dstbench's notation; the runs are ordered by the first one; None: the default metrics.
         context: File or folder with the utterances; None: the files of gold and runs. In Python, also several.
         most: Largest number of dialogues on the page; the most telling ones are taken. See `explorer.choose`.
-        models: Model name to its runs (seeds); see `dstbench.compare`.
+        models: Runs of one model (its seeds), by name or pattern: t5=t5_*. See `dstbench.compare`.
         baseline: Compare every other run (or model) to this one only. None: all pairs.
         seed: Random seed of the intervals and tests.
         level: Confidence level of the intervals; tests use 1 - level.
