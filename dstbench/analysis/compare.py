@@ -100,7 +100,7 @@ def compare(
     Args:
         data: Several paths, a frame with a column `run`, or a mapping from run name to data.
         metrics: Metrics in dstbench's notation; None: JGA.
-        models: Runs of one model (its seeds), by name or pattern: t5=t5_*. In Python, a mapping from models to a list of
+        models: Runs of one model (its seeds), by name or pattern: t5=t5_*. In Python, a mapping from models to lists of
             such names, or a text of them with commas. A run of no model is one of its own. None: runs are compared.
         baseline: Compare every other run (or model) to this one only. It is named, or given by its path as in
             `data`; None: all pairs, in the order of the data.

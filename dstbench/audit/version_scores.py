@@ -70,7 +70,7 @@ def scores(
         data: Prediction files, or long tables. In Python, also a frame, states, or a mapping from run name to data.
         versions: A version of the dataset: its name and its gold. In Python, a mapping, in the order of the tables.
         metrics: Metrics in dstbench's notation; None: JGA.
-        models: Runs of one model (its seeds), by name or pattern: t5=t5_*. In Python, a mapping from models to a list of
+        models: Runs of one model (its seeds), by name or pattern: t5=t5_*. In Python, a mapping from models to lists of
             such names, or a text of them with commas. A run of no model is a model of its own.
         only: Runs, by name or pattern, that were made on this version only. In Python, a mapping from versions to them.
         profile: The convention, or its name. If it matches fuzzily, scores with exact matching are given as well.

@@ -135,7 +135,7 @@ def open_runs(
         missing: What to do with gold turns that have no prediction: ``error`` (None is the same), ``wrong``,
             ``empty``, ``intersect``.
         split: The split to score, if gold has several; None: the one that has predictions.
-        keys: Keys of turn records with other names: id=flag,gold=truth,pred=output. In Python, a mapping. The fields are
+        keys: Keys of turn records with other names: id=flag,gold=truth,pred=output. In Python, a mapping. Fields are
             ``id``, ``turn``, ``gold``, ``pred``, ``system``, ``user``, and ``turns`` (of a dialogue). A dot leads into
             an object of a record: ``meta.gold``.
         slot_map: Your slots and their other names: two columns (CSV, TSV), or JSON. In Python, also a mapping ``{"your
