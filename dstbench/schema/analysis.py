@@ -149,15 +149,11 @@ DISAGREEMENTS: Final = Table(
     **DIALOGUES.only("turns", "mistakes"),
 )
 
-_ROWS: Final = text("Which rows are used: pairwise (both columns are defined), complete (all are), released (GCA's).")
-
-_PER: Final = text("What is correlated: a row per dialogue, or per turn.")
-
 CORRELATIONS: Final = Table(
     "correlations: A row per (run, pair of columns): Pearson correlations; the run `pooled` is all runs together.",
     run=text("Name of the run, or pooled."),
-    rows=_ROWS,
-    per=_PER,
+    rows=text("Which rows are used: pairwise (both columns are defined), complete (all are), released (GCA's)."),
+    per=text("What is correlated: a row per dialogue, or per turn."),
     first=text("A metric in dstbench's notation, a column of the dialogues' (turns') table, or rating."),
     second=text("Another one."),
     r=r("Their correlation; null: one of them does not vary."),
@@ -174,8 +170,7 @@ CORRELATION_DIFFERENCES: Final = Table(
     other_run=text("The run of the second correlation: another one only where runs are compared."),
     first=text("The two columns of the first correlation, separated by a comma."),
     second=text("Those of the second."),
-    rows=_ROWS,
-    per=_PER,
+    **CORRELATIONS.only("rows", "per"),
     kind=text("overlapping (a column is shared), nonoverlapping, or independent (other dialogues)."),
     r_first=r("The first correlation.", nullable=True),
     r_second=r("The second.", nullable=True),
@@ -236,17 +231,11 @@ RATED_DIFFERENCES: Final = Table(
 
 # --- comparisons of runs ---------------------------------------------------------------------------------------------
 
-_SE: Final = score("Standard error over dialogues (of models: over seeds too); null: undefined, or all are alike.")
-# The uncertainty of a score.
-_UNCERTAIN: Final = {
-    "se": _SE,
-    **interval(score, "Lower end of its interval (of a share Wilson's, of a count Student's t); null: undefined."),
-}
-
 STANDINGS: Final = Table(
     "standings: A row per (run, metric): scores, and their uncertainty.",
     **SCORES.only("run", "metric", "unit", "value"),
-    **_UNCERTAIN,
+    se=score("Standard error over dialogues (of models: over seeds too); null: undefined, or all are alike."),
+    **interval(score, "Lower end of its interval (of a share Wilson's, of a count Student's t); null: undefined."),
     **SCORES.only("turns", "dialogues", "signature"),
 )
 
@@ -257,7 +246,7 @@ MODELS: Final = Table(
     runs=count("Number of its runs."),
     value=score("Mean of its runs' scores; null: one of them is undefined."),
     sd=score("Their standard deviation (n - 1); null: a single run, or as above."),
-    **_UNCERTAIN,
+    **STANDINGS.only("se", "low", "high"),
 )
 
 RUN_DIFFERENCES: Final = Table(
@@ -266,7 +255,7 @@ RUN_DIFFERENCES: Final = Table(
     run=text("Name of the run, or of the model."),
     other=text("Name of the other; of the baseline, if there is one."),
     difference=score("Value of run minus value of other; null: undefined."),
-    se=_SE,
+    **STANDINGS.only("se"),
     **interval(score, "Lower end of its interval, which excludes 0 exactly if p is at most 1 - level; null: as p."),
     p=p("Two-sided p-value of there being no difference; null: undefined, or a model has fewer than 3 runs."),
     p_adjusted=p("The same, adjusted for m.", nullable=True),
@@ -320,11 +309,10 @@ SWEEP_TARGETS: Final = Table(
 
 # --- single turns and slots ------------------------------------------------------------------------------------------
 
-_TURN: Final = {**SCORES.only("run"), **LONG.only("dialogue", "turn")}
-
 SLOT_CLASSES: Final = Table(
     "slot classes: A row per (run, dialogue, scored turn, slot) that either side has, sorted as the long table.",
-    **_TURN,
+    **SCORES.only("run"),
+    **LONG.only("dialogue", "turn"),
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
     **LONG.only("gold", "pred"),
@@ -335,42 +323,35 @@ SLOT_CLASSES: Final = Table(
 
 CHANGES: Final = Table(
     "changes of state: A row per (run, dialogue, turn): changes of state, counted as the GCA authors' code does.",
-    **_TURN,
+    **SLOT_CLASSES.only("run", "dialogue", "turn"),
     **{name: TURNS.columns[f"gca_{name}"] for name in ("correct", "wrong", "missed", "over")},
 )
 
 TURN_SCORES: Final = Table(
     "scores of turns: A row per (run, dialogue, turn, metric), and per (run, dialogue, metric).",
-    **SCORES.only("run"),
-    **LONG.only("dialogue"),
+    **SLOT_CLASSES.only("run", "dialogue"),
     turn=turn("0-based index of the user turn; null: the whole dialogue."),
     **SCORES.only("metric", "value"),
 )
 
 # --- reconcile and diff -----------------------------------------------------------------------------------------------
 
-_RECONCILED: Final = {
-    **SCORES.only("metric"),
-    "target": SWEEP_TARGETS.columns["target"],
-    "value": score("Its value; null: undefined, or the choices do not suit the run."),
-}
-
 RECONCILED_STEPS: Final = Table(
     "steps of a reconciliation: A row per (step, metric), from the scores here to the published ones.",
     step=count("0: under the convention; then one choice more each time."),
     choice=text("The choice; empty: none."),
     meaning=text("What it is about."),
-    **_RECONCILED,
+    **SWEEP_TARGETS.only("metric", "target"),
+    value=score("Its value; null: undefined, or the choices do not suit the run."),
     change=score("Value minus that of the step before; null: there is none, or either is undefined."),
-    off=SWEEP_TARGETS.columns["off"],
+    **SWEEP_TARGETS.only("off"),
 )
 
 RECONCILED_SETS: Final = Table(
     "sets of choices: A row per (set, metric): the smallest that reach all scores, else the nearest of each size.",
     choices=text("The names of the choices, joined by +; empty: none."),
     size=count("The number of choices."),
-    **_RECONCILED,
-    off=SWEEP_TARGETS.columns["off"],
+    **RECONCILED_STEPS.only("metric", "target", "value", "off"),
     reaches=flag("Whether the set reaches the published scores of all metrics."),
 )
 
@@ -389,20 +370,16 @@ RECONCILED_CHOICES: Final = Table(
     change=score("Value minus that under the convention."),
 )
 
-_CHANGED: Final = {
-    "fixed": large("Those that were wrong and are right."),
-    "broken": large("Those that were right and are wrong."),
-    "net": Column(pl.Int64(), "count", "Fixed minus broken.", nullable=False),
-    "better": count("The dialogues in which more were fixed than broken."),
-    "worse": count("The dialogues in which more were broken than fixed."),
-    "p": p("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),
-    "significant": flag("Whether p is at most 1 - level."),
-}
-
 CHANGED_TOTALS: Final = Table(
     "changes: A row for turns and one for values (slots of turns), from one run to another.",
     of=text("``turns`` or ``values``."),
-    **_CHANGED,
+    fixed=large("Those that were wrong and are right."),
+    broken=large("Those that were right and are wrong."),
+    net=Column(pl.Int64(), "count", "Fixed minus broken.", nullable=False),
+    better=count("The dialogues in which more were fixed than broken."),
+    worse=count("The dialogues in which more were broken than fixed."),
+    p=p("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),
+    significant=flag("Whether p is at most 1 - level."),
     signature=text("The signature of the run after, whose JGA is the share of right turns."),
 )
 
@@ -410,7 +387,7 @@ CHANGED_GROUPS: Final = Table(
     "changed values by group: A row per group with a change; of each kind, the largest net change first.",
     by=text("What values are grouped by: slot, domain, class (of the error that went or came) or turn."),
     group=text("The slot, domain, class or turn; null: the mark of a turn without a prediction."),
-    **_CHANGED,
+    **CHANGED_TOTALS.only("fixed", "broken", "net", "better", "worse", "p", "significant"),
 )
 
 CHANGED_DIALOGUES: Final = Table(
@@ -488,38 +465,34 @@ DEPENDENCE: Final = Table(
 
 # --- what one error costs ---------------------------------------------------------------------------------------------
 
-_OF_KIND: Final = {"kind": text("Kind of error: missed, wrong, late, dropped, over or swap."), **SCORES.only("metric")}
-_OVER_DIALOGUES: Final = {
-    **interval(share, "Lower end of its confidence interval over dialogues; null: undefined."),
-    "level": number("Confidence level of the interval."),
-    "errors": count("Number of errors that it is computed over."),
-    "dialogues": count("Dialogues that have them."),
-}
-
 ERROR_COSTS: Final = Table(
     "costs of errors: A row per (kind, metric, bin): what one error costs, by the position t/(n - 1) of its change.",
-    **_OF_KIND,
+    kind=text("Kind of error: missed, wrong, late, dropped, over or swap."),
+    **SCORES.only("metric"),
     bin=count("Number of the bin, from 0."),
     start=share("Lower end of the bin: the position is more than this (in the first bin, at least this)."),
     end=share("Upper end of the bin: the position is at most this."),
     loss=share("Mean of the score of gold less the score with the error, by dialogue; null: no error."),
-    **_OVER_DIALOGUES,
+    **interval(share, "Lower end of its confidence interval over dialogues; null: undefined."),
+    level=number("Confidence level of the interval."),
+    errors=count("Number of errors that it is computed over."),
+    dialogues=count("Dialogues that have them."),
 )
 
 POSITION_BIAS: Final = Table(
     "position bias: A row per (kind, metric): how much more an error costs in the last turn than in the first.",
-    **_OF_KIND,
+    **ERROR_COSTS.only("kind", "metric"),
     loss=share("Mean loss at all positions; null: no error."),
     bias=share("Slope of the loss on the position, within dialogues; null: no dialogue has errors in two turns."),
     relative=r("bias / loss; null: either is, or the loss is 0."),
     blind=share("The share of errors that change nothing; null: no error."),
-    **_OVER_DIALOGUES,
+    **ERROR_COSTS.only("low", "high", "level", "errors", "dialogues"),
     undefined=count("Errors left out because the score is undefined."),
 )
 
 ERROR_KINDS: Final = Table(
     "errors that were made: A row per kind of error.",
-    kind=_OF_KIND["kind"],
+    **ERROR_COSTS.only("kind"),
     changes=count("Changes of gold."),
     single=count("Of these: in dialogues of one turn, which are left out."),
     possible=count("Of the others: those that can have such an error."),
@@ -529,11 +502,6 @@ ERROR_KINDS: Final = Table(
 )
 
 # --- how surely metrics order runs ------------------------------------------------------------------------------------
-
-_INTERVAL: Final = {
-    **interval(r, "Lower end of its interval over dialogues, one-sided at an end of the scale; null: undefined."),
-    "level": number("Confidence level of the interval."),
-}
 
 KNOWN_ORDER: Final = Table(
     "known order: A row per run: the number along which runs are ordered.",
@@ -553,7 +521,8 @@ VALIDITY: Final = Table(
     runs=count("Runs that have a score."),
     pairs=count("Pairs of runs that have an order and scores."),
     value=r("The measure; null: undefined."),
-    **_INTERVAL,
+    **interval(r, "Lower end of its interval over dialogues, one-sided at an end of the scale; null: undefined."),
+    level=number("Confidence level of the interval."),
 )
 
 RELIABILITY: Final = Table(
@@ -561,7 +530,7 @@ RELIABILITY: Final = Table(
     **SCORES.only("metric"),
     pairs=count("Pairs of runs that have scores."),
     swap_rate=share("Share of pairs that the halves order otherwise, mean; ties count half.", nullable=True),
-    **_INTERVAL,
+    **VALIDITY.only("low", "high", "level"),
     tau_halves=decimal("Kendall's tau-b of the two halves' orders, mean over halves; null: undefined."),
     tau_full=decimal("The same for two test sets as large as the whole (Spearman-Brown); null: undefined."),
     halves=count("Number of random halves."),
@@ -582,17 +551,16 @@ CONTESTS: Final = Table(
     measure=text("soft_accuracy, swap_rate, or power: the share of pairs of runs with p at most 1 - level."),
     **RANK_AGREEMENT.only("first", "second"),
     difference=r("The measure of the first minus that of the second; null: undefined."),
-    **_INTERVAL,
+    **VALIDITY.only("low", "high", "level"),
     p=p("Two-sided p of the difference, by resampling dialogues; null: undefined."),
     p_adjusted=p("p adjusted by Holm for the pairs of metrics in this measure.", nullable=True),
 )
 
-_WAY: Final = text("put in: errors are put into the run's right values; mended: its own are mended (loss: the gain).")
-
 
 def _in_a_run(table: Table, title: str) -> Table:
     """The table, of a run's own predictions."""
-    return Table(f"{title}: As `{table.title}`, in a run's own predictions, by `way`.", way=_WAY, **table.columns)
+    way = text("put in: errors are put into the run's right values; mended: its own are mended (loss: the gain).")
+    return Table(f"{title}: As `{table.title}`, in a run's own predictions, by `way`.", way=way, **table.columns)
 
 
 OWN_ERROR_COSTS: Final = _in_a_run(ERROR_COSTS, "costs of errors in a run")

@@ -23,20 +23,13 @@ from dstbench.schema.core import (
     turn,
 )
 
-_SPLIT: Final = text("Name of the dataset, or of its split.")
-_COUNTED: Final = {
-    "counting": text("Counted in: every turn with it (cumulative), turns that set it (update), last states (final)."),
-    "slot": SLOT,
-}
-_N: Final = count("How often values are counted.")
-_VALUES: Final = count("Distinct values, R.")
-
 BIAS: Final = Table(
     "entity bias: A row per (split, counting, slot): how even values are. 1: equally frequent; 0: one value.",
-    split=_SPLIT,
-    **_COUNTED,
-    n=_N,
-    values=_VALUES,
+    split=text("Name of the dataset, or of its split."),
+    counting=text("Counted in: every turn with it (cumulative), turns that set it (update), last states (final)."),
+    slot=SLOT,
+    n=count("How often values are counted."),
+    values=count("Distinct values, R."),
     h1_h0=r("H1/H0: Shannon entropy divided by log R; null: R is 1."),
     hinf_h0=r("H∞/H0: min-entropy (of the most frequent value) divided by log R; null likewise."),
     most_frequent=text("The most frequent value."),
@@ -45,8 +38,7 @@ BIAS: Final = Table(
 
 VALUES: Final = Table(
     "values: A row per (split, counting, slot, value), the most frequent first.",
-    split=_SPLIT,
-    **_COUNTED,
+    **BIAS.only("split", "counting", "slot"),
     value=text("The value, under the convention."),
     n=count("How often it is counted."),
     share=share("Its share of the slot's values."),
@@ -56,12 +48,11 @@ VALUES: Final = Table(
 
 OVERLAP: Final = Table(
     "overlap: A row per (split except training, counting, slot): how much of the slot's values the training set has.",
-    split=_SPLIT,
+    **BIAS.only("split"),
     train=text("Name of the training set."),
-    **_COUNTED,
-    values=_VALUES,
+    **BIAS.only("counting", "slot", "values"),
     values_seen=count("Of these: in a state of the training set."),
-    n=_N,
+    **BIAS.only("n"),
     n_seen=count("Of n: those of values that the training set has."),
     share_values_seen=share("values_seen / values."),
     share_n_seen=share("n_seen / n."),
@@ -121,16 +112,12 @@ DIFFERENT_SPLITS: Final = Table(
     **_COMPARED,
 )
 
-_CHANGE: Final = {
-    "before": category("Value in the earlier version, verbatim; null: not in the state."),
-    "after": category("Value in the later version, likewise.", nullable=True),
-    "kind": text(f"One of {', '.join(KINDS)}."),
-}
-
 CHANGES: Final = Table(
     "changes: A row per (slot, value before, value after, kind), the most frequent first.",
     **LONG.only("slot"),
-    **_CHANGE,
+    before=category("Value in the earlier version, verbatim; null: not in the state."),
+    after=category("Value in the later version, likewise.", nullable=True),
+    kind=text(f"One of {', '.join(KINDS)}."),
     turns=count("Turns with this change."),
     dialogues=count("Dialogues with such a turn."),
 )
@@ -138,20 +125,19 @@ CHANGES: Final = Table(
 CELLS: Final = Table(
     "changed cells: A row per (dialogue, turn, slot) in which two versions of a dataset differ. Sorted by these.",
     **LONG.only("dialogue", "turn", "slot"),
-    **_CHANGE,
+    **CHANGES.only("before", "after", "kind"),
 )
-
-_MODEL: Final = {"version": text("Name of the version of the dataset."), **MODELS.only("model")}
 
 VERSION_RUNS: Final = OpenTable(
     "scores of runs on versions: A row per (version, run, metric); if it is fuzzy, `exact` has the exact score.",
-    **_MODEL,
+    version=text("Name of the version of the dataset."),
+    **MODELS.only("model"),
     **SCORES.columns,
 )
 
 VERSION_MODELS: Final = Table(
     "scores of models on versions: A row per (version, model, metric): mean scores over a model's runs (seeds).",
-    **_MODEL,
+    **VERSION_RUNS.only("version", "model"),
     **SCORES.only("metric", "unit"),
     **MODELS.only("runs", "value", "sd"),
     exact=score("The same with exact matching; null: the convention matches exactly anyway."),
@@ -161,7 +147,7 @@ VERSION_MODELS: Final = Table(
 
 VERSION_SLOTS: Final = Table(
     "error turns on versions: A row per (version, model, slot): in how many turns it is wrong, mean over seeds.",
-    **_MODEL,
+    **VERSION_RUNS.only("version", "model"),
     slot=SLOT,
     **MODELS.only("runs"),
     error_turns=decimal("Mean number of turns in which the slot is wrong."),
@@ -267,21 +253,17 @@ REFUSED: Final = Table(
     annotated=count("Of these: those whose states have it; null: not an ordinary word."),
 )
 
-_COUNTS: Final = {
-    "kind": text("wrong: gold has another value; over: gold does not have the slot."),
-    "n": count("(turn, slot) pairs of this kind, counted as by the metric of that name."),
-    "searched": count("Of these: those whose value can be searched for in the utterances."),
-    "ungrounded": count("Of these: those whose value neither user nor system has said so far."),
-    "rate": share("ungrounded / searched; null: nothing was searched for."),
-    "in_train": count("Of the ungrounded: those whose value the training set has in the slot.", nullable=True),
-    "is_frequent": count("Of the ungrounded: those with the training set's most frequent value.", nullable=True),
-    "share": share("is_frequent / ungrounded; null: no training set, or none ungrounded."),
-}
-
 MEMORISED_RUNS: Final = Table(
     "memorised values: A row per (run, kind): predicted values that are wrong, and how many nobody has said.",
     **SCORES.only("run"),
-    **_COUNTS,
+    kind=text("wrong: gold has another value; over: gold does not have the slot."),
+    n=count("(turn, slot) pairs of this kind, counted as by the metric of that name."),
+    searched=count("Of these: those whose value can be searched for in the utterances."),
+    ungrounded=count("Of these: those whose value neither user nor system has said so far."),
+    rate=share("ungrounded / searched; null: nothing was searched for."),
+    in_train=count("Of the ungrounded: those whose value the training set has in the slot.", nullable=True),
+    is_frequent=count("Of the ungrounded: those with the training set's most frequent value.", nullable=True),
+    share=share("is_frequent / ungrounded; null: no training set, or none ungrounded."),
     **SCORES.only("signature"),
 )
 
@@ -289,7 +271,7 @@ MEMORISED: Final = Table(
     "memorised values by slot: A row per (run, slot, kind), sorted: the same by slot, wrong before over.",
     **SCORES.only("run"),
     slot=SLOT,
-    **_COUNTS,
+    **MEMORISED_RUNS.only("kind", "n", "searched", "ungrounded", "rate", "in_train", "is_frequent", "share"),
     frequent=text("The training set's most frequent value of the slot; null: unknown."),
 )
 
@@ -298,7 +280,7 @@ UNGROUNDED: Final = Table(
     **SCORES.only("run"),
     place=count("From 1, the most frequent."),
     slot=SLOT,
-    kind=_COUNTS["kind"],
+    **MEMORISED_RUNS.only("kind"),
     value=text("The predicted value, as it is written."),
     turns=count("Turns in which it is predicted, wrong and ungrounded."),
     dialogues=count("Dialogues with such a turn."),
@@ -335,15 +317,13 @@ DOUBTFUL: Final = Table(
 
 # --- missing annotations ----------------------------------------------------------------------------------------------
 
-_SPEAKER: Final = text("Who says the value: user, or system (in the utterance before the turn).")
-
 PROPOSALS: Final = Table(
     "proposals: A row per missing annotation, with the evidence for it. Sorted by (dialogue, turn, slot).",
     **LONG.only("dialogue", "turn"),
     slot=SLOT,
     value=text("The value, spelled as gold mostly does in this slot (if gold never has it, as the ontology does)."),
     turns=count("Number of turns whose state lacks it: from this one to the last before gold has a value of the slot."),
-    speaker=_SPEAKER,
+    speaker=text("Who says the value: user, or system (in the utterance before the turn)."),
     said=text("The words that say it, as in the utterance."),
     start=count("Their first character in the utterance, from 0."),
     end=count("The character after their last."),
@@ -385,7 +365,7 @@ MODIFIED: Final = Table(
 SHARES: Final = Table(
     "shares of speakers: A row per (slot, speaker): how often annotations of what this one says are missing (Fig 4).",
     slot=SLOT,
-    speaker=_SPEAKER,
+    **PROPOSALS.only("speaker"),
     **RATES.only("annotated", "missing", "rate"),
     share=share("Share of the slot's missing annotations; null: there are none."),
 )
@@ -401,7 +381,7 @@ PAIRS: Final = Table(
     "speaker says a value, and gold annotates it in one only (Qian et al. 2021, Figs 1 and 10).",
     slot=SLOT,
     missing=count("The slot's missing annotations."),
-    speaker=_SPEAKER,
+    **PROPOSALS.only("speaker"),
     rule=text("As in proposals."),
     common=share("Share of the words of either turn (user and system) that both turns have."),
     **{
