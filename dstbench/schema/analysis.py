@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-import polars as pl
-
 from dstbench.schema.core import (
     LONG,
     SCORES,
     TURNS,
-    Column,
     OpenTable,
     Table,
     category,
@@ -25,6 +22,7 @@ from dstbench.schema.core import (
     ratio,
     score,
     share,
+    signed,
     text,
     turn,
 )
@@ -375,7 +373,7 @@ CHANGED_TOTALS: Final = Table(
     of=text("``turns`` or ``values``."),
     fixed=large("Those that were wrong and are right."),
     broken=large("Those that were right and are wrong."),
-    net=Column(pl.Int64(), "count", "Fixed minus broken.", nullable=False),
+    net=signed("Fixed minus broken."),
     better=count("The dialogues in which more were fixed than broken."),
     worse=count("The dialogues in which more were broken than fixed."),
     p=p("Two-sided p of the net change, if dialogues are swapped at random; of groups, adjusted after Holm."),

@@ -92,6 +92,7 @@ class OpenTable(Table):
 text, category = partial(_column, pl.String(), "text"), partial(_column, pl.Categorical(), "text")
 flag, turn = partial(_column, pl.Boolean(), "flag"), partial(_column, pl.UInt16(), "count")
 count, large = partial(_column, pl.UInt32(), "count"), partial(_column, pl.UInt64(), "count")
+signed = partial(_column, pl.Int64(), "count")
 _FLOATS: Final[tuple[Kind, ...]] = ("number", "decimal", "share", "score", "r", "ratio", "p")
 number, decimal, share, score, r, ratio, p = (partial(_column, pl.Float64(), kind) for kind in _FLOATS)
 
