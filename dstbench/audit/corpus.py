@@ -53,10 +53,7 @@ class Corpus:
 
 
 def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None, over_dontcare: str) -> Corpus:
-    """A dataset (and its `evidence`) laid out for a search of values (`search.vocabulary`).
-
-    Dontcare counts as no value of slots like `over_dontcare`.
-    """
+    """A dataset (and its `evidence`) laid out for a search; dontcare is no value of slots like `over_dontcare`."""
     parts = [(data, True), *([] if evidence is None else [(evidence, False)])]
     turns, cells, said = (
         pl.concat(

@@ -87,14 +87,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_rules(path: str | PathLike[str] | None = None) -> Rules:
-    """The rules in a JSON file, or of a preset by its name (`typing.Preset`); None: those for English.
-
-    Rules that a file leaves out are those for English.
-
-    Raises:
-        DstbenchError: The file cannot be read, or has an unknown rule, a pattern that is not valid, words without a
-            letter or digit, or no pattern for a domain of `travel`.
-    """
+    """The rules in a JSON file, or of a preset (`typing.Preset`); those for English in place of what is left out."""
     folder, is_ours = Path(__file__).parent, path is None or path in get_args(Preset)
     source = str(folder / f"{path or 'rules'}.json" if is_ours else path)
     document = {**read_json(str(folder / "rules.json"), dict), **read_json(source, dict)}

@@ -155,10 +155,7 @@ def find_values(texts: pl.Series, values: pl.Series, typos: Table | None = None)
 
 
 def with_unsaid(rows: pl.DataFrame, said: pl.DataFrame, convention: Convention) -> pl.DataFrame:
-    """Rows (dialogue, turn, slot, value, …) with whether the value is `searched` for, and `unsaid` up to its turn.
-
-    Yes, no and dontcare are not searched for, as they do not tell their slot.
-    """
+    """Rows (dialogue, turn, slot, value, …), whether the value is `searched` for, and whether `unsaid` by its turn."""
     normalise, key = normaliser(convention.pred_steps, convention.typos), ["dialogue", "slot", "value"]
     values = rows.select(key).unique(maintain_order=True)
     distinct = values.select("slot", "value").unique(maintain_order=True)

@@ -507,10 +507,7 @@ def _golds(gold: Data, split: str | None, options: ReadOptions) -> dict[str, Sta
 
 
 def open_gold(gold: Data, split: str | None = None, options: ReadOptions = AS_USUAL) -> States:
-    """The states of the data that hold gold: any kind of `Data` with one run; only those of a split, if one is named.
-
-    Of the options, those are used that apply to gold, too (`ReadOptions.for_gold`).
-    """
+    """The states of the data that hold gold, any kind of `Data` with one run; of a split, if one is named."""
     options = options.for_gold()
     parts = named_parts(gold, options)
     if len(parts) != 1:

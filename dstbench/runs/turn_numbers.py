@@ -23,8 +23,7 @@ def check_numbering(source: str, gold: Side, pred: Side) -> str:
     """Refuse predictions that fit gold better under another numbering of turns; else a hint at one that may be meant.
 
     That is the numbering under which most states agree, of those under which at least as many turns meet. It fits
-    better if more turns meet and more states agree; or as many meet, and clearly more states agree. As a value may be
-    spelled in several ways, case and all but the first of several alternatives are left aside.
+    better if more turns meet and more states agree; or as many meet, and clearly more states agree.
     """
     golds = _states(gold)
     preds = _states(pred).join(golds, on="dialogue", how="semi", maintain_order="left")
@@ -65,6 +64,7 @@ def check_numbering(source: str, gold: Side, pred: Side) -> str:
 
 def _states(side: Side) -> pl.DataFrame:
     """A side's turns, each with a hash of its state: (dialogue, turn: Int64, state: UInt64, 0 for an empty state)."""
+    # A value may be spelled in several ways: case, and all but the first of several alternatives, are left aside.
     meant = C("value").cast(pl.String).str.split(BETWEEN).list.first().str.strip_chars().str.to_lowercase()
     values = side.cells.lazy().select(C("value").unique()).with_columns(meant=meant)
     cells = side.cells.lazy().join(values.filter(~C("meant").is_in(NOTHING)), on="value")
