@@ -144,7 +144,7 @@ def _rank_values(
 
 
 def _measure_entropy(values: pl.DataFrame) -> pl.DataFrame:
-    """`BIAS` of `VALUES`. The entropy of n_i counts that sum to n is Σ n_i/n · log(n/n_i) = log n − Σ n_i log n_i / n."""
+    """`BIAS` of `VALUES`; entropy of n_i counts that sum to n: Σ n_i/n · log(n/n_i) = log n − Σ n_i log n_i / n."""
     slots = values.group_by(_GROUP, maintain_order=True).agg(
         n=pl.col("n").sum(),
         values=pl.len(),
