@@ -134,10 +134,29 @@ def examine(content: bytes, form: str | None = None) -> str:
     return states.format
 
 
+def holds_together(states: Any) -> None:
+    """Every cell belongs to a turn, and no turn or slot is there twice."""
+    from dstbench.readers.states import sides_of
+
+    assert sides_of(states), "there is neither gold nor prediction"
+    for side in sides_of(states):
+        at = side.cells["at"]
+        for rule, is_kept in {
+            "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema
+            == {"dialogue": pl.String, "turn": pl.UInt16},
+            "there is a turn": side.turns.height > 0,
+            "no turn lacks its dialogue or number": not any(column.null_count() for column in side.turns),
+            "no turn is there twice": not side.turns.is_duplicated().any(),
+            "the columns of cells are at, slot and value": side.cells.columns == ["at", "slot", "value"],
+            "no cell lacks anything": not any(column.null_count() for column in side.cells),
+            "each cell is of a turn": at.filter(at >= side.turns.height).is_empty(),
+            "no slot is twice in a turn": not side.cells.select("at", "slot").is_duplicated().any(),
+        }.items():
+            assert is_kept, f"not so: {rule}"
+
+
 def is_whole(states: Any, text: str) -> None:
     """The states hold together, and nothing of `text` is lost or made up."""
-    from dstbench.testing.of_formats import holds_together
-
     holds_together(states)
     sides = [side for side in (states.gold, states.pred) if side is not None]
     turns = len({turn for side in sides for turn in side.turns.iter_rows()})

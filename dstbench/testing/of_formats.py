@@ -93,7 +93,7 @@ def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _read(form: Format, source: Source, is_whole: bool) -> None:
-    """A file is read to states that hold together, the same each time; if it `is_whole`, it has all sides."""
+    """A file is read to states, the same each time; if it `is_whole`, it has all sides."""
     states, again = _held(form, source), form.read(Source(source.path))
     if states.complete is None:
         sides = [name for name in ("gold", "pred") if getattr(states, name) is not None]
@@ -111,7 +111,7 @@ def _read(form: Format, source: Source, is_whole: bool) -> None:
 
 
 def _read_or_refuse(form: Format, source: Source) -> None:
-    """A damaged file is read to states that hold together, or a `DstbenchError` says what is wrong with it."""
+    """A damaged file is read to states, or a `DstbenchError` says what is wrong with it."""
     with suppress(DstbenchError):
         with suppress(DstbenchError):  # what is said is optional
             form.sniff(source)
@@ -120,27 +120,7 @@ def _read_or_refuse(form: Format, source: Source) -> None:
 
 
 def _held(form: Format, source: Source) -> States:
-    """The states in a file, which hold together unless they are to be completed from gold."""
+    """The states in a file; there are some, unless they are to be completed from gold."""
     states = form.read(source)
-    if states.complete is None:
-        holds_together(states)
+    require(states.complete is not None or bool(sides_of(states)), "there is neither gold nor prediction")
     return states
-
-
-def holds_together(states: States) -> None:
-    """Every cell belongs to a turn, and no turn or slot is there twice."""
-    require(bool(sides_of(states)), "there is neither gold nor prediction")
-    for side in sides_of(states):
-        at = side.cells["at"]
-        for rule, is_kept in {
-            "the columns of turns are dialogue (String) and turn (UInt16)": side.turns.schema
-            == {"dialogue": pl.String, "turn": pl.UInt16},
-            "there is a turn": side.turns.height > 0,
-            "no turn lacks its dialogue or number": not any(column.null_count() for column in side.turns),
-            "no turn is there twice": not side.turns.is_duplicated().any(),
-            "the columns of cells are at, slot and value": side.cells.columns == ["at", "slot", "value"],
-            "no cell lacks anything": not any(column.null_count() for column in side.cells),
-            "each cell is of a turn": at.filter(at >= side.turns.height).is_empty(),
-            "no slot is twice in a turn": not side.cells.select("at", "slot").is_duplicated().any(),
-        }.items():
-            require(is_kept, f"not so: {rule}")
