@@ -105,7 +105,7 @@ def sensitivity(
 
     Args:
         data: A prediction file or long table (.parquet), or gold alone. In Python, also a frame, or states.
-        gold: File or folder with the gold states, if RUN does not hold them. See `dstbench.open_runs`.
+        gold: File or folder with the gold states, if the run does not hold them. See `dstbench.open_runs`.
         gold_only: Whether to ignore predictions.
         metrics: Metrics in dstbench's notation; None: those of the profile.
         kinds: Kinds of errors: missed, wrong, late, dropped, over, swap; None: all.

@@ -127,7 +127,7 @@ def open_runs(
 
     Args:
         data: See `Data`.
-        gold: File or folder with the gold states, if RUN does not hold them. In Python, any kind of `Data` with one
+        gold: File or folder with the gold states, if runs do not hold them. In Python, any kind of `Data` with one
             run. It replaces gold states in the data.
         format: Format of the files; None: found by content. In Python, also a `Format`.
         names: Names of the runs, in order; None: the names of the files or folders without endings, preceded by as many
@@ -140,13 +140,13 @@ def open_runs(
             an object of a record: ``meta.gold``.
         slot_map: Your slots and their other names: two columns (CSV, TSV), or JSON. In Python, also a mapping ``{"your
             slot": "its other name"}``. It is applied to predictions and gold; signatures have its hash.
-        id_map: Your ids of dialogues and gold's: two columns, or JSON. Gold from a file of its own keeps its ids.
+        id_map: Your ids of dialogues and gold's: two columns, or JSON. Likewise. Gold from a file of its own keeps its ids.
         turns_from: Number of your first turn, where gold's is 0; see `help formats`. Signatures have it. If it is
             given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when they are
             shifted or divided are an error.
         turn_step: Step of your turn numbers: 2 if they are 0, 2, 4; None: 1. Signatures have it.
-        unreadable: Predicted states that are none, such as JSON cut off: an error (the default), empty, or wrong. The
-            turn of a ``wrong`` one counts as wrong; signatures have the choice, and a note counts such states.
+        unreadable: Predicted states that are none, such as JSON cut off: an ``error`` (the default), ``empty``, or
+            ``wrong``. Then its turn counts as wrong. Signatures have the choice, and a note counts such states.
 
     Returns:
         The runs, in the order of the data.
