@@ -140,7 +140,7 @@ def open_runs(
             an object of a record: ``meta.gold``.
         slot_map: Your slots and their other names: two columns (CSV, TSV), or JSON. In Python, also a mapping ``{"your
             slot": "its other name"}``. It is applied to predictions and gold; signatures have its hash.
-        id_map: Your ids of dialogues and gold's: two columns, or JSON. Likewise. Gold from a file of its own keeps its ids.
+        id_map: Your ids of dialogues and gold's: two columns, or JSON. Likewise. Gold in its own file keeps its ids.
         turns_from: Number of your first turn, where gold's is 0; see `help formats`. Signatures have it. If it is
             given, be it 0, turns are taken to be numbered as you say; else, numbers that fit gold's only when they are
             shifted or divided are an error.
