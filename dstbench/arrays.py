@@ -1,6 +1,6 @@
 """Types of NumPy arrays for annotations, named by what the arrays hold."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,5 +8,4 @@ from numpy.typing import NDArray
 Flags: TypeAlias = NDArray[np.bool_]
 Hashes: TypeAlias = NDArray[np.uint64]
 Integers: TypeAlias = NDArray[np.int64]  # positions and sums
-Numbers: TypeAlias = NDArray[np.integer[Any]]  # whole numbers of any width
 Floats: TypeAlias = NDArray[np.float64]

@@ -254,16 +254,12 @@ class Call:
         """What the function `Command.of` returns."""
         return load(self.command.of)(**self.arguments)
 
-    def usual(self) -> Result:
-        """What the function `Command.of` returns, as text and charts."""
-        return self.shown(self.compute(), **self._of_layout)
-
     def shown(self, result: Any, **options: Any) -> Result:
         """A result as text and charts; both may depend on options, the text more."""
         result = self.named({self.command.name: result} if hasattr(result, "columns") else result)
-        return Result(
-            load("rendering.tables:render")(result, self.shared.form, **options), self.drawn(result, **options)
-        )
+        options |= self._of_layout
+        text: str = load("rendering.tables:render")(result, self.shared.form, **options)
+        return Result(text, self.drawn(result, **options))
 
     def drawn(self, result: Any, charts: str = "", **options: Any) -> list[Path]:
         """Write the charts of a result (by another function than the command's, if `charts` names it); their files."""
@@ -321,7 +317,7 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
                 screen = screen._replace(everything=shared.everything, signature=shared.signature, label=label)
                 stack.enter_context(laid_out_for(screen))
             call = Call(command, options, given, shared)
-            result = command.run(call, **call.own) if command.run else call.usual()
+            result = command.run(call, **call.own) if command.run else call.shown(call.compute())
             notes.rename = call.named
         notes.tell("before")
         if result.text is not None:
