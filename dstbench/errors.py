@@ -182,6 +182,12 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first few names, and how many more there are: ``a, b and 2 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def is_or_are(count: int) -> str:
     """The verb after so many."""
     return "is" if count == 1 else "are"

@@ -5,12 +5,12 @@ from os import PathLike, fspath
 
 import polars as pl
 
-from dstbench.errors import DstbenchError
+from dstbench.errors import DstbenchError, first_of
 from dstbench.io import parquet
 from dstbench.readers import Format, Source, find_files, read
 from dstbench.readers.options import ReadOptions
 from dstbench.readers.registry import WITH_UTTERANCES
-from dstbench.readers.states import StatesBuilder, name_of_all, sides_of
+from dstbench.readers.states import StatesBuilder, sides_of
 from dstbench.schema.core import CONTEXTS
 
 _KEY = ["dialogue", "turn"]
@@ -52,7 +52,7 @@ def contexts(
     table = pl.concat(parts).sort(_KEY)
     if (twice := table.filter(pl.struct(_KEY).is_duplicated())).height:
         dialogue, turn, *_ = twice.row(0)
-        name = name_of_all([source.name for source in sources])
+        name = first_of([source.name for source in sources], 1)
         raise DstbenchError("the same turn in two files", file=name, dialogue=dialogue, turn=turn)
     return table
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from dstbench.conventions.files import UserFile, read_json
 from dstbench.conventions.slots import canonical_slot
-from dstbench.errors import UsageError, number_of
+from dstbench.errors import UsageError, first_of, number_of
 from dstbench.io.files import File
 from dstbench.io.tables import read_pairs
 from dstbench.readers.states import Side, States, canonical_ids, error_in, only_turns, sides_of, with_note, with_sides
@@ -104,9 +104,7 @@ def _with_note_on(what: str, names: Names, states: States, column: str, renamed:
     tables = [side.cells if column == "slot" else side.turns for side in sides_of(states)]
     present = {name for table in tables for name in table[column].unique().cast(pl.String)}
     absent = sorted(names.content.keys() - present)
-    more = f" and {len(absent) - _SHOWN:,} more" if len(absent) > _SHOWN else ""
-    note = f"{what} that it does not have: {', '.join(absent[:_SHOWN])}{more}"
-    return with_note(renamed, note) if absent else renamed
+    return with_note(renamed, f"{what} that it does not have: {first_of(absent, _SHOWN)}") if absent else renamed
 
 
 def renumber(states: States, first: int, step: int) -> States:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot, merged_spellings
-from dstbench.errors import DstbenchError, number_of, shortened, warn
+from dstbench.errors import DstbenchError, first_of, number_of, shortened, warn
 from dstbench.readers.frames import FRAME, IS_FRAME
 from dstbench.schema.core import MAX_TURN
 from dstbench.schema.record import Record
@@ -240,20 +240,11 @@ def noting_doubts(states: States) -> States:
 # --- several files ----------------------------------------------------------------------------------------------------
 
 
-def name_of_all(files: Sequence[str]) -> str:
-    """The name of several files together, for messages.
-
-    >>> name_of_all(["a.json"]), name_of_all(["a.json", "b.json", "c.json"])
-    ('a.json', 'a.json and 2 more')
-    """
-    return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-
-
 def merge_states(parts: Sequence[States], source: str | None = None) -> States:
     """The states of several files as those of one run, which messages call `source`."""
     if len(parts) == 1:
         return parts[0]
-    source = source or name_of_all([part.source for part in parts])
+    source = source or first_of([part.source for part in parts], 1)
     if any(part.complete for part in parts):
 
         def complete(gold: States) -> States:

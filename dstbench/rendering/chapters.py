@@ -19,7 +19,7 @@ from dstbench._version import __version__
 from dstbench.analysis.check import GOLD, badges
 from dstbench.analysis.correlate import POOLED
 from dstbench.analysis.rankings import spread_of
-from dstbench.errors import number_of, percent
+from dstbench.errors import first_of, number_of, percent
 from dstbench.metrics.registry import find_metric, name_of, sign_of
 from dstbench.rendering.html import json_text, markup, rendered
 from dstbench.rendering.latex import PaperTable, latex_page
@@ -284,8 +284,7 @@ def _title(page: Report) -> str:
     if page.title != TITLE:
         return page.title
     names = page.explorer.content["runs"]
-    others = f" and {len(more)} more" if (more := names[_NAMED:]) else ""
-    return f"{', '.join(names[:_NAMED])}{others}: dialogue state tracking{' compared' * (len(names) > 1)}"
+    return f"{first_of(names, _NAMED)}: dialogue state tracking{' compared' * (len(names) > 1)}"
 
 
 def _file(name: str) -> str:

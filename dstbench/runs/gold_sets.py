@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dstbench.errors import warn
+from dstbench.errors import first_of, warn
 from dstbench.runs.gold import gold_fingerprint, gold_slots
 from dstbench.runs.open import Data, gold_run
 from dstbench.runs.run import Run
@@ -79,8 +79,7 @@ def gold_lines(runs: Sequence[Run]) -> list[str]:
             warn(f"its predictions are the gold of {meant.name}: are the two swapped?", run=run.name, when="before")
     lines = []
     for text, names in runs_with.items():
-        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        of = "" if len(names) == len(runs) else f" of {', '.join(names[:_NAMED])}{more}"
+        of = "" if len(names) == len(runs) else f" of {first_of(names, _NAMED)}"
         lines.append(f"gold{of}: {text}")
     return lines
 

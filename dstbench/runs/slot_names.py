@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from dstbench.conventions.slots import KNOWN_SLOTS, domain_of
-from dstbench.errors import DstbenchError, is_or_are, number_of, shortened, warn
+from dstbench.errors import DstbenchError, first_of, is_or_are, number_of, shortened, warn
 from dstbench.readers.frames import IS_FRAME
 from dstbench.schema.core import NOTHING
 from dstbench.tables import collect
@@ -64,7 +64,8 @@ def _report_other_slots(source: str, slots: pl.DataFrame, others: pl.DataFrame, 
     if not of_gold or of_others * _MANY < max(total, 1):
         return
     names = others.sort("values", "slot", descending=[True, False])["slot"].to_list()
-    both = f"{_listed(names)} in the predictions, {_listed(of_gold)} in gold"
+    theirs, golds = (first_of([shortened(name, _LONGEST) for name in each], 3) for each in (names, of_gold))
+    both = f"{theirs} in the predictions, {golds} in gold"
     # Slots of MultiWOZ that gold lacks are spelled alike: a few such values are errors of the tracker.
     spelled_alike = not KNOWN_SLOTS.isdisjoint(of_gold) and KNOWN_SLOTS.issuperset(names)
     if of_others == total and refuse and not (spelled_alike and of_others < _LEAST):
@@ -80,11 +81,6 @@ def _report_other_slots(source: str, slots: pl.DataFrame, others: pl.DataFrame, 
     what = "of slots that gold never has, counted as wrong"
     text = f"{of_others:,} of {total:,} predicted values {is_or_are(of_others)} {what}: {both}{remedy}"
     warn(text, file=source, kind=f"predicted values are {what}", count=of_others, when="before")
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return ", ".join(shortened(name, _LONGEST) for name in names[:3]) + more
 
 
 def _nearest(name: str, of_gold: Sequence[str]) -> str | None:
