@@ -1,4 +1,4 @@
-"""Options from functions: a keyword argument becomes an option, and its line in the docstring the option's help.
+"""Options from functions: a keyword argument becomes an option, and the docstring's first sentence on it its help.
 
 What signatures do not say of an option is declared once for all commands that have it, in `DETAILS`.
 """
