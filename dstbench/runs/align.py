@@ -139,11 +139,8 @@ def _by_golds_names(source: str, pred: Side, gold: States) -> Side:
     if renamed.is_empty():
         return pred
     turns = joined.select(pl.coalesce("dialogue_right", "dialogue").alias("dialogue"), "turn")
-    twice = turns.filter(pl.struct(_KEY).is_duplicated())
-    if twice.height:
-        dialogue, turn = twice.row(0)
-        what = "the same turn twice, under two names of the dialogue"
-        raise DstbenchError(what, file=source, dialogue=dialogue, turn=turn)
+    for twice in turns.filter(pl.struct(_KEY).is_duplicated()).head(1).iter_rows(named=True):
+        raise DstbenchError("the same turn twice, under two names of the dialogue", file=source, **twice)
     alias, _, name = renamed.row(0)
     number = number_of(renamed["dialogue"].n_unique(), "dialogue")
     warn(f"{number} found under other ids in {gold.source}: {alias} is {name} there", file=source)

@@ -60,8 +60,7 @@ def with_canonical_names(table: pl.DataFrame, *, source: str) -> pl.DataFrame:
         key = ["dialogue", "turn", "canonical"]
         clash = table.with_columns(canonical=slot).drop_nulls("slot").filter(pl.struct(key).is_duplicated()).sort(key)
         if clash.height and clash["slot"][0] != clash["slot"][1]:
-            dialogue, turn = clash.row(0)[:2]
-            raise refuse("slot", clash["slot"], dialogue=dialogue, turn=turn)
+            raise refuse("slot", clash["slot"], **clash.select("dialogue", "turn").row(0, named=True))
     return table.with_columns(slot)
 
 
