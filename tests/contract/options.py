@@ -4,8 +4,8 @@ A row says what the output of a command must change in, compared with the same c
 has one for each option of each command; `test_options.py` runs them, and fails for an option without one.
 
 Many commands share groups of options, each of which a command passes on as a whole. Of these rows, the first layer of
-tests has those of `score` and `convert`, and one of each other command, in turn: each option and each group. The others
-are in `LATER`.
+tests has those of `score` and `convert`; of other commands it has those that need no other words together with others
+(`test_several_options_at_once`), and one in turn of those that do. The others are in `LATER`.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ class Row:
     mends: bool = False
     idle: str = ""
     fault: type[Exception] | None = None
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the option needs no other words, so that other options may stand beside it."""
+        return self == Row(self.value, self.changes, self.keeps)
 
 
 #: A usual command line of each command; ``RUNS`` are three trackers, ``RUN`` is one, ``PAIR`` are two.
@@ -135,7 +140,7 @@ def _add(commands: tuple[str, ...] | str, first: int = 0, of: int = 8, /, **opti
             key = command, f"--{option.strip('_').replace('_', '-')}"
             ROWS[key] = own
             is_first = number >= 0 and number % max(of, len(options)) == place
-            if len(commands) >= 8 and command not in _WHOLE and not is_first:
+            if len(commands) >= 8 and command not in _WHOLE and (own.stands_alone or not is_first):
                 LATER.add(key)
 
 

@@ -19,7 +19,7 @@ import pytest
 import dstbench
 from tests.contract import corpora, recorded
 from tests.contract.commands import Said, compute_once, run
-from tests.contract.options import ECHO, LATER, LINES, ROWS, TRACKERS, Row
+from tests.contract.options import ECHO, FORMLESS, LATER, LINES, ROWS, TRACKERS, Row
 
 #: What stands for words with spaces.
 QUERIES: Final = {
@@ -159,6 +159,27 @@ def test_an_option_changes_what_it_should(command: str, option: str) -> None:
     assert not {*row.keeps.split()} & changed
     values = [value for key in sorted(changed) for value in now.get(key, ())]
     recorded.check("options", f"dstbench {given}", f"{' '.join(sorted(changed))}: {recorded.summed(values)}")
+
+
+#: Options whose drawings take long, and one that loads what no other option concerns.
+DRAWING: Final = ("--charts", "--figures", "--plugins")
+
+
+def several() -> Iterator[Any]:
+    """Of each command, the options that need no other words, some four at a time, each beside others than its kin."""
+    for command in LINES:
+        own = [f"{option} {row.value}".strip() for (of, option), row in ROWS.items()
+               if of == command and row.stands_alone and option not in DRAWING]  # fmt: skip
+        lines = -(-len(own) // 4)
+        yield from (pytest.param(command, " ".join(own[at::lines])) for at in range(lines) if len(own) > 1)
+
+
+@pytest.mark.parametrize(("command", "options"), [*several()])
+def test_several_options_at_once(command: str, options: str) -> None:
+    _, line = lines(command, options, Row(form="" if command in FORMLESS else "json"))
+    said, values = output(line, None)
+    texts = [f"{key}: {recorded.summed(of_key)}" for key, of_key in values.items()]
+    recorded.check("several", f"dstbench {line}", "\n".join([*texts, said.err]))
 
 
 def options_of(command: str) -> set[str]:
