@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, shortened, visible
+from dstbench.errors import DstbenchError, DstbenchWarning, UsageError, When, shortened, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,12 +43,10 @@ class Notes:
 
     def add(self, warning: DstbenchWarning) -> None:
         """Keep a warning until it is due, or print it if that is now."""
-        if warning.when == "now":
-            _tell("note", warning)
-        else:
-            self._kept.append(warning)
+        self._kept.append(warning)
+        self.tell("now")
 
-    def tell(self, when: Literal["before", "after"] | None = None) -> None:
+    def tell(self, when: When | None = None) -> None:
         """Print the notes that are due at this time (None: all that are left, those for above the result first)."""
         for time in ("before", "after") if when is None else (when,):
             due = [warning for warning in self._kept if warning.when == time]
