@@ -200,7 +200,8 @@ def test_two_packages_with_one_name_are_an_error(here: Path, monkeypatch: pytest
 def test_a_failing_reader_is_one_error_with_its_place(here: Path) -> None:
     Path("other.py").write_text(
         "from dstbench.readers import Format\n"
-        "def read(source, states):\n    raise KeyError('turns')\n"
+        "def turns_of(document):\n    return document['turns']\n"
+        "def read(source, states):\n    turns_of({})\n"
         "FORMAT = Format(name='odd', title='x', example='odd', sniff=lambda s: s.text == 'odd', reader=read)\n"
     )
     Path("p.txt").write_text("odd")

@@ -243,6 +243,11 @@ def test_what_an_epoch_fixes_and_breaks() -> None:
     wanted = dstbench.diff(before, after)
     assert changes.dialogues.equals(wanted.dialogues)
     assert changes.groups.equals(wanted.groups)
+    spelled = dstbench.Evaluator(gold, profile="star")
+    for states in ([{"hotel-area": "North"}] * 4, epochs[1]):
+        spelled.reset()
+        spelled.add_batch(names, [0] * 4, states)
+    assert spelled.diff().to_dict() == {**dict.fromkeys(changes.to_dict(), 0), "turns_broken": 2, "values_broken": 2}
     assert changes.to_dict() == {"turns_fixed": 1, "turns_broken": 1, "values_fixed": 1, "values_broken": 1}
     again = pickle.loads(pickle.dumps(evaluator))  # noqa: S301
     assert again.diff().totals.equals(changes.totals)

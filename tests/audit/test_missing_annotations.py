@@ -151,6 +151,13 @@ def test_values_are_written_as_gold_does() -> None:
     assert find(states).proposals["value"].to_list() == ["The Ashley Hotel"]
 
 
+def test_either_of_their_options_asks_for_similar_places() -> None:
+    states = take_out(consistent(80, 1), 0.3, 1)[0]
+    usual, often, mostly = (find(states, **options) for options in ({}, {"support": 10}, {"at_least": 0.5}))
+    assert often.proposals.equals(mostly.proposals)
+    assert often.proposals.height > usual.proposals.height
+
+
 def test_what_cannot_be_meant_is_refused(here: Path) -> None:
     states = hotels(name=True)
     with pytest.raises(dstbench.UsageError, match=r"support=0, at_least=0\.5"):

@@ -213,7 +213,7 @@ DONORS: Final = {
 
 def _beside(files: dict[str, str]) -> None:
     """Tables, maps and other files that options name."""
-    files["typos.json"] = json.dumps({"north": ["south"], "cheap": ["moderate"], "2": ["3"]})
+    files["typos.json"] = json.dumps({"north": ["south"], "cheap": "moderate", "2": ["3"]})
     files["labels.json"] = json.dumps({v: [*values] for values in VALUES.values() for v in values})
     rows = [{"dialogue": t["dialogue_id"], "run": name, "rating": 1 + (n * 7 + t["turn"] + len(name)) % 5}
             for name in RUNS for n, t in enumerate(GOLD) if t["turn"] == 0]  # fmt: skip

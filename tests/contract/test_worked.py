@@ -301,12 +301,17 @@ def test_a_paper_names_the_adjustment_that_was_used(adjust: str, monkeypatch: py
         "by": "Benjamini and Yekutieli", "max-t": "max-t", "none": "No p is adjusted",
     }  # fmt: skip
     monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: '<svg xmlns="http://www.w3.org/2000/svg"/>')
-    words = ("report", "keen.jsonl", "hasty.jsonl", "-m", "jga", "--most", "1", "--adjust", adjust, "--paper")
-    assert run(*words, "-o", f"paper-{adjust}").code == 0
+    for name, wrong in (("one", range(4)), ("other", range(4, 8)), ("none", range(24))):
+        write_turns(f"{name}.jsonl", *((f"D{n:02}", 0, "area=x", "area=x" * (n not in wrong)) for n in range(24)))
+    words = ("one.jsonl", "other.jsonl", "none.jsonl", "-m", "jga", "--adjust", adjust)
+    assert run("report", *words, "--most", "1", "--paper", "-o", f"paper-{adjust}").code == 0
     methods = " ".join(Path(f"paper-{adjust}", "methods.tex").read_text().replace("~", " ").split())
     found = {words for words in named.values() if re.search(rf"{words}(?!\\citep{{noreen)", methods)}
     assert {named[adjust]} <= found <= {named[adjust], "Hochberg"}
     assert ("Hochberg" in found) == (adjust in ("hochberg", "bh"))
+    compared = json.loads(run("compare", *words, "--format", "json").out)["differences"]
+    assert {row["significant"] for row in compared} == {True, False}
+    assert "That a difference is not significant does not show that there is none." in methods
 
 
 def test_an_image_has_300_dots_per_inch() -> None:

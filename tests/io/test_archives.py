@@ -77,6 +77,16 @@ def test_a_packed_file_is_read_as_the_plain_one(
         assert same(dstbench.read(folder / "packed" / "a" / "b.json"), dstbench.read(folder / "plain"))
 
 
+def test_a_packed_file_names_its_run_without_its_endings(here: Path) -> None:
+    plain = formats.WITH_BOTH["trade"]().encode()
+    packings: dict[str, Callable[[bytes], bytes]] = {"": bytes, "zip": lambda content: pack_zip({"a.json": content})}
+    packings |= {ending: STREAMS[packing] for ending, packing in (("gz", "gzip"), ("bz2", "bzip2"), ("zst", "zstd"))}
+    for ending, pack in packings.items():
+        file = Path(f"t5.seed-1.json.{ending}".removesuffix("."))
+        file.write_bytes(pack(plain))
+        assert dstbench.open_runs(file)[0].name == "t5.seed-1"
+
+
 @pytest.mark.again
 @pytest.mark.parametrize("value", [255])
 def test_no_byte_of_a_zip_can_be_changed_into_a_traceback(value: int, here: Path) -> None:
