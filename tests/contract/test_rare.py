@@ -622,6 +622,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
         ("jga|", "jgaa|"), ("jga|", "fga(lam=-1)|"), ("|missing", "|dontcare:dropp|missing"),
         ("|missing", "|schema:x|missing"), ("|missing", "|dontcre:drop|missing"),
         ("jga|", "jga+f1+gca(alpha=0.5,counting=paper)|"))},
+    "a signature beside one with a further setting":
+        on(f"signature '{SIGNATURE}' '{SIGNATURE.replace('|v:', '|turns-from:1|v:')}'"),
     # --- Lists and help
     **{words: on(words) for words in (
         "help", "ls", "ls gold", "ls slots multiwoz-30", "ls matchers", "ls matchers contain", "ls steps first",
