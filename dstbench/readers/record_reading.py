@@ -17,9 +17,9 @@ from dstbench.conventions.slots import OWN_ID
 from dstbench.errors import number_of
 from dstbench.readers import key_names
 from dstbench.readers.format import Said
-from dstbench.readers.key_names import folded
+from dstbench.readers.key_names import cumulative, folded, named
 from dstbench.readers.options import Keys
-from dstbench.readers.record_keys import FLAG, Fields, KeysError, guess, line_for, named, turn_number
+from dstbench.readers.record_keys import FLAG, Fields, KeysError, guess, line_for, turn_number
 from dstbench.readers.shapes import Misfit, clipped, in_words
 from dstbench.readers.source import Source
 from dstbench.readers.state_cells import (
@@ -176,8 +176,9 @@ class Records:
             elif key is not None:
                 sides[side] = key
         states.either = fields.either
-        if "pred" not in sides and fields.unused:
-            states.instead = f"--keys pred={fields.unused[0]} takes that as the prediction"
+        if len(sides) < 2 and (others := cumulative(fields.unused)):
+            side, what = ("pred", "the prediction") if "pred" not in sides else ("gold", "gold")
+            states.instead = f"--keys {side}={others[0]} takes that as {what}"
         for row, turn in zip(self.rows, self.turns, strict=True) if fields.slot is None else self._joined(sides):
             at = states.turn(*turn)
             if not any(key in row.content for key in sides.values()) and fields.slot is None:

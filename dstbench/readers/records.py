@@ -32,7 +32,7 @@ from dstbench.errors import DstbenchError, first_repeated
 from dstbench.io import parquet
 from dstbench.io.tables import separator_of
 from dstbench.readers.format import Format, Source, States, StatesBuilder
-from dstbench.readers.key_names import meaning, says_its_side
+from dstbench.readers.key_names import GOLD, PREDICTIONS, named, says_its_side
 from dstbench.readers.options import Keys, is_long
 from dstbench.readers.record_keys import (
     FLAG,
@@ -42,6 +42,7 @@ from dstbench.readers.record_keys import (
     Path,
     find_path,
     has_states,
+    hold_states,
     is_record,
     line_for,
     turn_number,
@@ -50,7 +51,7 @@ from dstbench.readers.record_keys import (
 from dstbench.readers.record_reading import Records, collect, guessed, is_multiwoz, spoken
 from dstbench.readers.shapes import in_words
 from dstbench.readers.source import values
-from dstbench.readers.state_cells import could_be_state, lists_slots, states_in
+from dstbench.readers.state_cells import could_be_state, lists_slots
 from dstbench.readers.states import noting_vanishing_slots
 from dstbench.readers.walk import Broken, Id, Step, Turn, Walker
 from dstbench.typing import Unreadable
@@ -167,7 +168,7 @@ def _sniff(source: Source) -> bool:
 
 def line_that_works(source: Source) -> str | None:
     """The option with the keys by which a file can be read as records; None: nothing in it looks like states."""
-    documents = _documents(source, sample=True)
+    documents = _documents(source, sample=True)[_is_csv(source) :]  # without the header
     trial = Source(source.path)
     trial.split = source.split
     path = next((way for least in (2, 1) if (way := _path(trial, documents, partial(has_states, least=least)))), ())
@@ -293,19 +294,21 @@ def are_lists(data: Any) -> bool:
         isinstance(data, (list, tuple))
         and any(data)
         and all(isinstance(item, (list, tuple)) and could_be_state(item) is not True for item in data)
-        and all(states_in(item, surely=False) is not None for item in data)
+        and not any(could_be_state(state) is False for item in data for state in item)
         and find_path([*data[:_DIALOGUES]], is_record) is None
     )
 
 
 def _by_side(document: Any) -> dict[str, Any]:
     """What is under the key of each side, if an object has both; else the whole, of either side."""
-    meanings = {key: of_key for key in document if (of_key := meaning(key))} if isinstance(document, dict) else {}
-    sides: dict[str, Any] = {
-        of_key.side: document[key] for key, of_key in meanings.items()
-        if of_key.rank < 2 and isinstance(document[key], dict)
-    }  # fmt: skip
-    return sides if len(meanings) == 2 and sides.keys() == {"gold", "pred"} else {"either": document}
+    keys = [*document] if isinstance(document, dict) else []
+    sides = [[document[key] for key in named(keys, names)] for names in (GOLD[0] + GOLD[1], PREDICTIONS)]
+    are_sides = all(len(of_side) == 1 and isinstance(of_side[0], dict) for of_side in sides)
+    return (
+        dict(zip(("gold", "pred"), (of_side[0] for of_side in sides), strict=True))
+        if are_sides
+        else {"either": document}
+    )
 
 
 def _are_states(document: Any) -> bool:
@@ -331,8 +334,8 @@ def _sniff_lists(source: Source) -> bool:
     except Broken:
         return False
     are_numbered = all(turn.number is None or turn_number(turn.number) is not None for turn in turns)
-    are_states = all(could_be_state(turn.content) is not False for turn in turns)
-    return are_numbered and are_states and any(_has_slots(turn.content) for turn in turns)
+    are_states = hold_states([turn.content for turn in turns])
+    return are_numbered and bool(are_states) and any(_has_slots(turn.content) for turn in turns)
 
 
 def _has_slots(state: Any) -> bool:

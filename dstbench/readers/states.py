@@ -74,7 +74,7 @@ class States(Record):
         domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
             the file has none; None: it does not.
         numbered: Whether the user says how turns are numbered.
-        instead: What the user may say of a file without predictions, for hints.
+        instead: What the user may say of a file without predictions, or without gold, for hints.
         in_training: Whether a training loop added the states: doubts about their turns and slots do not stop it.
     """
 

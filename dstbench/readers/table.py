@@ -20,7 +20,7 @@ from dstbench.errors import number_of
 from dstbench.io import archives
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Source, States, StatesBuilder
-from dstbench.readers.key_names import name_record, name_sides
+from dstbench.readers.key_names import DIALOGUE, PREDICTIONS, TURN, named
 from dstbench.readers.rows import Document, Row
 from dstbench.readers.shapes import Misfit, typed
 from dstbench.readers.states import in_order, noting_gaps, with_note
@@ -28,6 +28,8 @@ from dstbench.readers.walk import Turn
 
 # Share of right turns from which a run is suspected, and the number of turns below which none is.
 _TOO_GOOD, _ENOUGH = 0.99, 100
+# Names of a dialogue, a turn or predictions, by which an object is a record by itself.
+_OF_RECORDS: Final = DIALOGUE + TURN + PREDICTIONS
 
 
 def are_marks(turn: Turn) -> bool:
@@ -88,7 +90,7 @@ def refuse_wrong_slots_only(source: Source, _: StatesBuilder, turns: Sequence[Tu
 def is_gtpr(turn: Turn) -> bool:
     """Whether a turn holds ``gt`` or ``pr``, and no other name of a prediction, as slots of STAR's files do."""
     keys = set(turn.content) if isinstance(turn.content, dict) else set()
-    return bool(keys & {"gt", "pr"}) and not name_record(keys - {"gt", "pr"})
+    return bool(keys & {"gt", "pr"}) and not named(keys - {"gt", "pr"}, _OF_RECORDS)
 
 
 def note_oracle(source: Source, states: StatesBuilder, _: Sequence[Turn]) -> None:
@@ -121,7 +123,7 @@ def note_unreached(_: Source, states: StatesBuilder, turns: Sequence[Turn]) -> N
 
 def is_icdst(turn: Turn) -> bool:
     """Whether a turn has no other prediction; turns whose states are lists or texts are `records`."""
-    is_alone = "pred" in turn.content or not name_sides(turn.content, "pred")
+    is_alone = "pred" in turn.content or not named(turn.content, PREDICTIONS)
     return is_alone and not any(isinstance(turn.content.get(key), (list, str)) for key in ("slot_values", "pred"))
 
 
@@ -140,8 +142,7 @@ def is_mwzeval(turn: Turn) -> bool:
     """Whether a turn has ``response`` or ``state``, and no other keys of gold or predictions, nor a flat state."""
     keys, state = turn.content.keys(), turn.content.get("state")
     is_flat = isinstance(state, dict) and any(isinstance(value, str) for value in state.values())
-    is_record = "bspn_gen" in keys or name_record(keys - {"response"})
-    return bool(keys & {"response", "state"}) and not is_record and not is_flat
+    return bool(keys & {"response", "state"}) and not named(keys - {"response"}, _OF_RECORDS) and not is_flat
 
 
 def refuse_responses(source: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:
