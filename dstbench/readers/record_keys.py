@@ -139,7 +139,8 @@ def guess(
         key for key in named(free, key_names.SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[key])
     ]
     slot = next(iter(slots), None)
-    looks = {key: hold_states(column) for key, column in columns.items() if key != slot}
+    utterances = {slot, *named(free, key_names.SYSTEM + key_names.USER)}
+    looks = {key: hold_states(column) for key, column in columns.items() if key not in utterances}
     holding = {key for key, look in looks.items() if look}
     is_long = slot is not None and not holding & {*named(free, key_names.STATES), given.gold, given.pred}
 

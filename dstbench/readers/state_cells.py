@@ -268,8 +268,12 @@ def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
         turns = dict(enumerate(cell))
     else:
         return None
-    looks = {could_be_state(state) for state in turns.values()} if surely else {True}
-    return turns if True in looks and False not in looks else None
+    found = not surely
+    for state in turns.values() if surely else ():
+        if (look := could_be_state(state)) is False:
+            return None
+        found = found or look is True
+    return turns if found else None
 
 
 def lists_slots(cell: Any) -> bool:
@@ -325,6 +329,12 @@ def _is_known(slot: str) -> bool:
     return canonical_slot(slot) in KNOWN_SLOTS
 
 
+def _known_pair(text: str) -> tuple[str, str] | None:
+    """A known slot and its value, as `split_text` finds them; None: a text of another form, or another slot."""
+    pair = split_text(text)
+    return pair if pair is not None and _is_known(pair[0]) else None
+
+
 def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
     """The slots and values in an element of a list; None: it has another form."""
     element = without_numpy(element)
@@ -357,6 +367,8 @@ _NOTHING: Final = frozenset({"", "null", "none", "nan"})
 _FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
 # A lone surrogate is a ValueError, and so is msgspec's error from its version 0.20.
 _NOT_JSON: Final = (ValueError, msgspec.DecodeError, RecursionError)
+# How texts of Python's literals begin that are states.
+_LITERAL: Final = ("{", "[", "(", "'", '"')
 # Names that are no Python literals, but that JSON has, or Python prints for NaN.
 _LITERALS: Final = {"null": None, "nan": None, "NaN": None, "true": True, "false": False}
 
@@ -370,6 +382,8 @@ def parsed(text: str) -> Any:
         msgspec.json.decode(stripped.encode())  # stricter than Python's decoder, which accepts half characters
         value = json.loads(stripped, object_pairs_hook=_object)
     except _NOT_JSON:
+        if stripped[:1] not in _LITERAL:
+            raise Misfit(f"the text {clipped(stripped)!r} is neither JSON nor a Python literal") from None
         value = _from_python(stripped)
     return parsed(value) if isinstance(value, str) and value != text else value
 
@@ -400,11 +414,11 @@ def written_out(text: str) -> Pairs | None:
     >>> written_out("hotel-area=north; hotel-name=the nook, by the river"), written_out("north; and more")
     ([('hotel-area', 'north'), ('hotel-name', 'the nook, by the river')], None)
     """
+    whole = unfenced(text)
     for sign in ";|\n,":
-        parts = [part.strip() for part in unfenced(text).split(sign) if part.strip()]
-        pairs = [pair for part in parts if (pair := split_text(part)) is not None and _is_known(pair[0])]
-        if parts and len(pairs) == len(parts):
-            return [*pairs]
+        parts = [part.strip() for part in whole.split(sign) if part.strip()]
+        if parts and all(map(_known_pair, parts)):
+            return [*filter(None, map(_known_pair, parts))]
     return None
 
 
