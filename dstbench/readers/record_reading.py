@@ -214,11 +214,7 @@ class Records:
         """The dialogue and turn of a record, as written in it, for messages."""
         fields = (("dialogue", self.fields.dialogue, row.dialogue), ("turn", self.fields.turn, row.number))
         of_row = {name: row.content.get(key, around) for name, key, around in fields}
-        return {
-            name: value
-            for name, value in of_row.items()
-            if isinstance(value, (str, int, float)) and value is not True and value is not False
-        }
+        return {name: value for name, value in of_row.items() if type(value) in (str, int, float)}
 
     def _joined(self, sides: Mapping[str, str]) -> list[tuple[Turn, tuple[str, int]]]:
         """A record for each turn, from those of one slot each."""
@@ -228,12 +224,13 @@ class Records:
             content = joined.setdefault(turn, empty).content
             slot, domain = row.content.get(fields.slot), row.content.get(fields.domain)
             for side, key in sides.items():
-                value = row.content.get(key)
-                if isinstance(slot, str) and not is_missing(value):
+                if is_missing(value := row.content.get(key)):
+                    continue
+                if isinstance(slot, str):
                     content[key].append({"domain": domain, "slot": slot, "value": value})
-                elif side == "gold" and not is_missing(value):
+                elif side == "gold":
                     raise self._source.misshapen(f"{row.place}a gold value without a slot", **self._where(row))
-                elif not is_missing(value):
+                else:
                     unpredicted.add(turn)  # as a long table marks such a turn
         for turn in unpredicted:
             del joined[turn].content[sides["pred"]]

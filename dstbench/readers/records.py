@@ -53,7 +53,7 @@ from dstbench.readers.shapes import in_words
 from dstbench.readers.source import values
 from dstbench.readers.state_cells import could_be_state, lists_slots
 from dstbench.readers.states import noting_vanishing_slots
-from dstbench.readers.walk import Broken, Id, Step, Turn, Walker
+from dstbench.readers.walk import Broken, Turn, Walker
 from dstbench.typing import Unreadable
 
 # The levels of a document at which keys are looked for, and the records that are looked at to see what a file is.
@@ -274,12 +274,6 @@ CSV: Final = replace(
 # --- states in lists --------------------------------------------------------------------------------------------------
 
 
-# Dialogues, of each the turns: objects or lists. Or ids that end in the turn, of each its state.
-_OF_LISTS: Final = (
-    Step("object", ids=(Id("dialogue"),), or_object=True),
-    Step("list", ids=(Id("turn"),), or_object=True),
-)
-_OF_FLAGS: Final = (Step("object", ids=(Id("dialogue"),)),)
 # Dialogues of a list that are looked at.
 _DIALOGUES: Final = 200
 
@@ -302,13 +296,10 @@ def are_lists(data: Any) -> bool:
 def _by_side(document: Any) -> dict[str, Any]:
     """What is under the key of each side, if an object has both; else the whole, of either side."""
     keys = [*document] if isinstance(document, dict) else []
-    sides = [[document[key] for key in named(keys, names)] for names in (GOLD[0] + GOLD[1], PREDICTIONS)]
-    are_sides = all(len(of_side) == 1 and isinstance(of_side[0], dict) for of_side in sides)
-    return (
-        dict(zip(("gold", "pred"), (of_side[0] for of_side in sides), strict=True))
-        if are_sides
-        else {"either": document}
-    )
+    gold, pred = (named(keys, names) for names in (GOLD[0] + GOLD[1], PREDICTIONS))
+    if len(gold) == len(pred) == 1 and isinstance(document[gold[0]], dict) and isinstance(document[pred[0]], dict):
+        return {"gold": document[gold[0]], "pred": document[pred[0]]}
+    return {"either": document}
 
 
 def _are_states(document: Any) -> bool:
@@ -324,14 +315,14 @@ def _are_states(document: Any) -> bool:
 
 
 def _sniff_lists(source: Source) -> bool:
-    """Whether all turns of the first dialogues look like states, and some of them have slots."""
+    """Whether most turns of the first dialogues look like states, and some of them have slots."""
     document: Any = source.sample if source.kind == "json" else {}
     sides = _by_side(document)
     if (isinstance(document, list) and not are_lists(document)) or ("either" in sides and source.around):
         return False
     try:
-        turns = [turn for of_side in sides.values() for turn in _turns_of_side(source, of_side)]
-    except Broken:
+        turns = [turn for of_side in sides.values() for turn in _turns_of_side(source, of_side, is_sample=True)]
+    except DstbenchError:
         return False
     are_numbered = all(turn.number is None or turn_number(turn.number) is not None for turn in turns)
     are_states = hold_states([turn.content for turn in turns])
@@ -353,7 +344,6 @@ def _read_lists(source: Source, states: StatesBuilder) -> None:
         raise source.misshapen("no JSON object of dialogues")
     rows: dict[tuple[Any, Any], Turn] = {}
     for side, of_side in _by_side(document).items():
-        _check_lists(source, of_side)
         for turn in _turns_of_side(source, of_side):
             row = rows.setdefault((turn.dialogue, turn.number), turn._replace(content={}))
             row.content[side] = turn.content
@@ -368,23 +358,23 @@ def _read_lists(source: Source, states: StatesBuilder) -> None:
     states.either = states.either and not states.are_in_order
 
 
-def _turns_of_side(source: Source, document: Any) -> list[Turn]:
-    """The turns of one side, whose contents are their states."""
-    return [*Walker(source).walk(document, _OF_FLAGS if _are_states(document) else _OF_LISTS)]
-
-
-def _check_lists(source: Source, document: Any) -> None:
-    """Raise an error for a dialogue of one side that has one state instead of those of its turns."""
-    entries = document.items() if isinstance(document, dict) else enumerate(document)
-    for key, of_dialogue in entries if not _are_states(document) else ():
+def _turns_of_side(source: Source, document: Any, *, is_sample: bool = False) -> Iterator[Turn]:
+    """The turns of one side, whose contents are their states; of a sample, it is not said what may be one state."""
+    are_states = _are_states(document)
+    for key, cell in document.items() if isinstance(document, dict) else enumerate(document):
         flag = FLAG.fullmatch(key) if isinstance(key, str) else None
         what = None
-        if flag is not None and is_multiwoz(flag[1]):
+        if are_states:
+            yield Turn(key, None, cell)
+        elif flag is not None and is_multiwoz(flag[1]) and not is_sample:
             what = "the key ends in a turn, and has the states of several turns"
-        elif lists_slots(of_dialogue):
+        elif lists_slots(cell) and not is_sample:
             what = "a list of slots, which is one state, where the states of a dialogue must be"
-        elif not isinstance(of_dialogue, (list, dict)):
-            what = f"{in_words(of_dialogue)}, where the states of a dialogue must be"
+        elif not isinstance(cell, (list, dict)):
+            what = f"{in_words(cell)}, where the states of a dialogue must be"
+        else:
+            turns = cell.items() if isinstance(cell, dict) else enumerate(cell)
+            yield from (Turn(str(key), number, state) for number, state in turns)
         if what:
             raise source.misshapen(what, dialogue=str(key))
 
