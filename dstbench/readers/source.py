@@ -240,7 +240,7 @@ class Source(File):
     @property
     def dialogue(self) -> str | None:
         """The dialogue that the file is named after, if its name is an id of MultiWOZ; None: it is not."""
-        return self.title if re.match(OWN_ID, self.title.upper()) else None
+        return self.title if is_multiwoz(self.title) else None
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
@@ -274,6 +274,11 @@ class Source(File):
         if isinstance(error, RecursionError):
             return self.error(f"{place}the JSON is nested too deeply")
         return self.error(f"{place}broken JSON: {reason}")
+
+
+def is_multiwoz(name: str) -> bool:
+    """Whether an id is one of MultiWOZ's dialogues, in any spelling."""
+    return re.match(OWN_ID, name.upper().removesuffix(".JSON")) is not None
 
 
 # --- wrappers ---------------------------------------------------------------------------------------------------------
