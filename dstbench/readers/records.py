@@ -204,16 +204,10 @@ def line_that_works(source: Source) -> str | None:
         if trial.keys is not None:
             path = _path(trial, documents) or path
             rows = [*islice(_walked(trial, documents, path), _SAMPLE)]
-            _opened(trial, rows).add(StatesBuilder(trial.name, FORMAT.name))
+            if (found := _opened(trial, rows)) is not None:
+                found.add(StatesBuilder(trial.name, FORMAT.name))
             return line if _sniff(trial) else None
-    except (
-        DstbenchError,
-        KeysError,
-        Broken,
-        AttributeError,
-        TypeError,
-        IndexError,
-    ):  # of a layout that is none of records'
+    except (DstbenchError, KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
     return line
 
@@ -238,14 +232,10 @@ def from_memory(
     source, builder = Source(name), StatesBuilder(name, FORMAT.name)
     source.keys, source.unreadable, source.hint = keys, unreadable, FORMAT.hint
     documents = _frame_rows(records) if isinstance(records, pl.DataFrame) else [("", [*records])]
-    rows = _turns_of(source, documents)
-    are_own = False
-    if rows:
-        read = _opened(source, rows)
+    if (read := _opened(source, _turns_of(source, documents))) is not None:
         read.add(builder)
-        are_own = read.fields.are_own
     states = noting_vanishing_slots(builder.build())
-    return replace(states, format="jsonl") if are_own else states
+    return replace(states, format="jsonl") if read is not None and read.fields.are_own else states
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
@@ -283,14 +273,13 @@ def _csv_lines(source: Source, *, beginning: bool = False) -> Iterator[tuple[str
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    if rows := _turns_of(source):
-        _opened(source, rows).add(states)
+    if (records := _opened(source, _turns_of(source))) is not None:
+        records.add(states)
 
 
 def spoken(source: Source) -> Iterator[Said]:
     """What was said in each turn of the records (see `Format.said`)."""
-    rows = _turns_of(source)
-    records = _opened(source, rows, need_states=False) if rows else None
+    records = _opened(source, _turns_of(source), need_states=False)
     if records is None or records.have_no_ids:
         return
     names = [*records.rows[0].content]
@@ -304,12 +293,13 @@ def spoken(source: Source) -> Iterator[Said]:
         yield *turn, system, user
 
 
-def _opened(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> Records:
+def _opened(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> Records | None:
+    """The records at these places, checked; None: there are none."""
     for row in rows:
         if not isinstance(row.content, Mapping):
             raise source.misshapen(f"{row.place}expected an object, found {clipped(str(row.content))}")
     try:
-        return Records.of(source, rows, need_states=need_states)
+        return Records.of(source, rows, need_states=need_states) if rows else None
     except KeysError as error:
         raise source.error(error.what, error.hint) from None
 

@@ -304,8 +304,8 @@ class Row:
         """What was said in each turn."""
         for turn in self.turns_with_texts(source):
             texts: dict[str, str] = {}
-            for speaker, (holder, key) in turn.texts.items():
-                text = holder.get(key, "") if isinstance(holder, dict) else holder[key]
+            for speaker in turn.texts:
+                text = turn.text(speaker)
                 if isinstance(text, list) and all(isinstance(word, str) for word in text):
                     text = " ".join(text)  # GLAD has words
                 if not isinstance(text, str):

@@ -22,7 +22,6 @@ from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Source, States, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, PREDICTIONS, TURN, named
 from dstbench.readers.rows import Document, Row
-from dstbench.readers.shapes import Misfit, typed
 from dstbench.readers.states import in_order, noting_gaps, with_note
 from dstbench.readers.walk import Turn
 
@@ -244,26 +243,22 @@ def is_dump(source: Source) -> bool:
 
 def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     """The states by dialogue and turn."""
-    where: dict[str, str] = {}
-    try:
-        document, states = typed(source.json, dict), dict[str, dict[str, Any]]()
-        slots = [typed(slot, str) for slot in typed(document["slots"], list)]
-        if len(set(slots)) < len(slots):
-            raise source.misshapen("a slot is listed twice in slots")
-        for dialogue, turns in typed(document["predictions"], dict).items():
-            where = {"dialogue": dialogue}
-            for turn, values in typed(turns, dict).items():
-                where = {"dialogue": dialogue, "turn": turn}
-                if len(typed(values, list)) != len(slots):
-                    raise source.misshapen(
-                        f"{number_of(len(values), 'value')} for {number_of(len(slots), 'slot')}", **where
-                    )
-                states.setdefault(dialogue, {})[turn] = dict(zip(slots, values, strict=True))
-    except KeyError as error:
-        raise source.misshapen(f"no {error.args[0]} here") from None
-    except Misfit as error:
-        raise source.misshapen(error.what, **where) from None
-    return states
+    document = source.convert(source.json, dict[str, Any])
+    if missing := [key for key in ("slots", "predictions") if key not in document]:
+        raise source.misshapen(f"no {missing[0]} here")
+    slots = source.convert(document["slots"], list[str])
+    if len(set(slots)) < len(slots):
+        raise source.misshapen("a slot is listed twice in slots")
+    predictions = source.convert(document["predictions"], dict[str, dict[str, list[Any]]], "dialogue", "turn")
+    for dialogue, turns in predictions.items():
+        for turn, values in turns.items():
+            if len(values) != len(slots):
+                what = f"{number_of(len(values), 'value')} for {number_of(len(slots), 'slot')}"
+                raise source.misshapen(what, dialogue=dialogue, turn=turn)
+    return {
+        dialogue: {turn: dict(zip(slots, values, strict=True)) for turn, values in turns.items()}
+        for dialogue, turns in predictions.items()
+    }
 
 
 _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
