@@ -160,7 +160,8 @@ def guess(
 
     gold = given.gold or key_of("gold", *key_names.GOLD)
     pred = given.pred or key_of("pred", *key_names.PRED)
-    either = key_of("either", key_names.EITHER) if gold is None else None
+    is_beside = given.gold is None and pred is None and says_its_side(gold)  # beside `gold_states`: the predicted one
+    either = key_of("either", key_names.EITHER) if gold is None or is_beside else None
     if need_states and not (gold or pred or either):
         others = _listed(key for key in free if folded(key) not in DIALOGUE + TURN)
         line, given = line_for(records[:_LISTED], names_dialogue=names_dialogue) or ("", Keys())
@@ -287,10 +288,10 @@ def _mostly(kind: Callable[[Any], bool], column: list[Any]) -> bool:
     return 2 * sum(map(kind, values)) > len(values)
 
 
-def _may_be_id(value: Any, words: int = 3) -> bool:
+def _may_be_id(value: Any) -> bool:
     """Whether a value may be an id, rather than an utterance."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) <= words)
+    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) <= 3)
 
 
 def _is_name(value: Any) -> bool:
