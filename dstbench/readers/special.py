@@ -52,15 +52,10 @@ _KEYS: Final = {DIALOGUE: "dialogue", TURN: "turn", SYSTEM: "system", USER: "use
 
 @dataclass(frozen=True)
 class _Table:
-    """The columns of a format.
+    """The columns of a format."""
 
-    Attributes:
-        texts: Its first columns, before those of slots.
-        slots: The slots, if files have no header that names them; they are of one domain, which files do not name.
-    """
-
-    texts: tuple[str, ...]
-    slots: tuple[str, ...] = ()
+    texts: tuple[str, ...]  # the first ones, before those of slots
+    slots: tuple[str, ...] = ()  # if files have no header that names them: of one domain, which files do not name
 
     def sniff(self, source: Source) -> bool:
         first = source.raw.lstrip().partition(b"\n")[0].decode(errors="replace").rstrip("\r")
