@@ -19,10 +19,10 @@ from dstbench.readers.folder import data_files
 from dstbench.readers.format import Format, Source, States, checked_format
 from dstbench.readers.key_names import DIALOGUE
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
-from dstbench.readers.record_keys import KeysError, present
+from dstbench.readers.record_keys import FLAG, KeysError, present
 from dstbench.readers.rows import Row, row_of
 from dstbench.readers.shapes import in_words
-from dstbench.readers.source import names_another
+from dstbench.readers.source import dialogue_in, is_multiwoz
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
 from dstbench.typing import Unreadable
@@ -320,4 +320,10 @@ def _is_run(name: str, item: Any) -> bool:
         return os.path.exists(item) or item.lower().endswith(_ENDINGS)
     if not isinstance(item, (list, tuple)):
         return not isinstance(item, (Mapping, int, float, type(None)))
-    return names_another(name, [*item], DIALOGUE)
+    dialogue = dialogue_in([*item], DIALOGUE)
+    return dialogue is not None and _bare(name) != _bare(dialogue)
+
+
+def _bare(name: str) -> str:
+    bare = match[1] if (match := FLAG.fullmatch(name)) else name
+    return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare

@@ -221,7 +221,7 @@ class Source(File):
         return tuple(
             key for key, item in islice(inner, _MOST)
             if (not any(map(str.isdecimal, key)) and not _AROUND.isdisjoint(folded(key).split("_")))
-            or names_another(key, item)
+            or ((name := dialogue_in(item)) and not key.lower().startswith(name.lower().removesuffix(".json")))
         )  # fmt: skip
 
     def parts(self) -> list[Self]:
@@ -294,14 +294,14 @@ _AROUND: Final = frozenset({
 _MOST: Final = 20
 
 
-def names_another(key: str, content: Any, names: Collection[str] = DIALOGUE_ONLY) -> bool:
-    """Whether what is under a key, or objects a level or two below, name a dialogue, and another one than the key."""
+def dialogue_in(content: Any, names: Collection[str] = DIALOGUE_ONLY) -> str | None:
+    """The first dialogue that decoded JSON, or objects a level or two below, name; None: none."""
     for item in (content, *values(content, 1), *values(content, 2)):
         for name, text in item.items() if isinstance(item, Mapping) else ():
             word = folded(name) if isinstance(name, str) else None
             if word in DIALOGUE_ONLY or (word in names and isinstance(text, str)):
-                return not key.lower().startswith(str(text).lower().removesuffix(".json"))
-    return False
+                return str(text)
+    return None
 
 
 def values(document: Any, depth: int, most: int = 20) -> list[Any]:

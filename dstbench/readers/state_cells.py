@@ -234,9 +234,8 @@ def could_be_state(cell: Any) -> bool | None:
     """Whether a cell can be read as one state, and is no record or list of states; None: it is empty, as one may be."""
     cell = without_numpy(cell)
     is_text, is_list = isinstance(cell, str), isinstance(cell, (list, tuple))
-    if is_missing(cell) or (
-        says_nothing(unfenced(cell)) if is_text else (is_list or isinstance(cell, Mapping)) and not cell
-    ):
+    is_empty = says_nothing(unfenced(cell)) if is_text else (is_list or isinstance(cell, Mapping)) and not cell
+    if is_empty or is_missing(cell):
         return None
     if isinstance(cell, Mapping):
         below = [(key, slot) for key, value in cell.items() if isinstance(value, Mapping) for slot in value]

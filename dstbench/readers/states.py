@@ -47,24 +47,46 @@ class Side:
 
 @dataclass(frozen=True)
 class States(Record):
-    """The states in one file, or in several files that are one run or dataset; None: the file does not have it."""
+    """The states in one file, or in several files that are one run or dataset.
 
-    source: str  # name of the file, for messages
-    format: str  # name of the native format
+    Attributes:
+        source: Name of the file, for messages.
+        format: Name of the native format.
+        gold: The gold side; None if the file holds no gold.
+        pred: The predicted side; None if the file holds no predictions.
+        notes: What users of the scores should know (a slot is listed twice, …), one sentence each.
+        either: Whether the file may be gold or predictions: then both sides are set, and the one that is used depends
+            on whether the user named the file as gold.
+        places: (dialogue: String, file: String name without folders, position: UInt32 in that file), for predictions
+            that name dialogues by their place in a dataset; None: there are none for files of this format.
+        splits: (dialogue: String, split: String ``train``, ``dev`` or ``test``), one row per dialogue; None: unknown.
+        complete: Takes the gold states and returns these states with a predicted side, if the file alone does not say
+            what is predicted; None: it does.
+        only: The metrics, in dstbench's notation, that can be computed, if the file holds less than states; None: all.
+        aliases: (dialogue: String, alias: String), other names of dialogues, by which predictions may call them; None:
+            there are none.
+        domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
+            the file has none; None: it does not.
+        numbered: Whether the user says how turns are numbered.
+        instead: What the user may say of a file without predictions, or without gold, for hints.
+        in_training: Whether a training loop added the states: doubts about their turns and slots do not stop it.
+    """
+
+    source: str
+    format: str
     gold: Side | None
     pred: Side | None
-    notes: tuple[str, ...] = ()  # what users of the scores should know (a slot is listed twice, …), one sentence each
-    either: bool = False  # whether both sides are the same: gold if the user names the file as gold, else predictions
-    places: pl.DataFrame | None = None  # (dialogue, file: name without folders, position: UInt32) of a dataset's files
-    splits: pl.DataFrame | None = None  # (dialogue, split: `train`, `dev` or `test`), a row per dialogue
-    # Takes the gold states and returns these states with a predicted side, if only gold says what is predicted.
+    notes: tuple[str, ...] = ()
+    either: bool = False
+    places: pl.DataFrame | None = None
+    splits: pl.DataFrame | None = None
     complete: Callable[[States], States] | None = None
-    only: tuple[str, ...] | None = None  # the metrics that can be computed, if the file holds less than states
-    aliases: pl.DataFrame | None = None  # (dialogue, alias), other names by which predictions may call dialogues
-    domains: pl.DataFrame | None = None  # (dialogue, domain) that the reader puts before slots, as the file has none
-    numbered: bool = False  # whether the user says how turns are numbered
-    instead: str = ""  # what the user may say of a file without predictions, or without gold, for hints
-    in_training: bool = False  # whether a training loop added them: doubts about turns and slots do not stop it
+    only: tuple[str, ...] | None = None
+    aliases: pl.DataFrame | None = None
+    domains: pl.DataFrame | None = None
+    numbered: bool = False
+    instead: str = ""
+    in_training: bool = False
 
 
 def sides_of(states: States) -> list[Side]:
