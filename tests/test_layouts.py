@@ -216,6 +216,7 @@ def test_mappings_are_runs_if_their_keys_are_no_dialogues(here: Path) -> None:
     for data, names in (
         (document, ["states"]), ({"a": records, "b": records}, ["a", "b"]), ({"a": "p.json", "b": records}, ["a", "b"]),
         ({"config": {"model": "x"}, "details": records}, ["states"]),
+        ({"mul1 seed 2": records, "MUL2": records}, ["mul1 seed 2", "MUL2"]),
     ):  # fmt: skip
         assert [run.name for run in dstbench.open_runs(data)] == names
 

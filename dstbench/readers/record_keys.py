@@ -1,7 +1,7 @@
 """Which keys of records hold the dialogue, the turn, and the gold and the predicted state.
 
-The keys' names decide (`key_names`), if the values under them may be states. If two keys have equal claims, or none has
-any, `KeysError` says which keys there are, and gives the ``--keys`` that work.
+A key of a usual name (`key_names`) is taken if the values under it may be states. If two keys have equal claims, or
+none has any, `KeysError` says which keys there are, and gives the ``--keys`` that work.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 
 from dstbench.errors import did_you_mean
 from dstbench.readers import key_names
-from dstbench.readers.key_names import DIALOGUE, TURN, Meaning, Side, folded, meaning, says_its_side, turn_in
+from dstbench.readers.key_names import DIALOGUE, TURN, cumulative, folded, named, says_its_side, turn_in
 from dstbench.readers.options import Keys
-from dstbench.readers.state_cells import could_be_state, is_missing, states_in, without_numpy
+from dstbench.readers.state_cells import DOMAINS, could_be_state, is_missing, states_in, without_numpy
 from dstbench.readers.walk import Id, Step
 
 #: The values under each key, in a sample of the records.
@@ -27,13 +27,12 @@ FLAG: Final = re.compile(  # or a pair, as Python prints it
     r"(?!turn[-_ ]?[0-9]*$)(?=\('.*\)$|.*[0-9]$)(?:\(')?(.+?)(?:', |[-_])(?:turn[-_]?)?([0-9]{1,9})\)?",
     re.IGNORECASE | re.DOTALL,
 )
-# Values of a key that are looked at, and keys that a message lists.
+# Values of a key that are looked at, and those of them that are not empty; and keys that a message lists.
 _SAMPLE: Final = 200
+_ENOUGH: Final = 20
 _LISTED: Final = 12
-# Sides' own names, which are believed whatever is under them; and those that a misspelt key may mean.
+# Sides' own names, which are believed whatever is under them.
 _OWN: Final = ("gold", "pred")
-_SIDES: Final = (*_OWN, "prediction", "predicted", "ground_truth")
-_IDS: Final = frozenset(DIALOGUE + TURN)
 _WORDS: Final = {"gold": "the gold state", "pred": "the prediction", "either": "the state"}
 
 
@@ -74,23 +73,20 @@ class Fields:
 
 def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     """Whether an object alone, without others beside it, looks like the record of a turn, or of a whole dialogue."""
-    if given is not None and given.turns is not None:
+    given = given or Keys()
+    if given.turns is not None:
         return False  # the path ends below that key
-    keys = replace(given, optional=True) if given is not None else Keys()
-    record = with_inner(record, keys)
-    if keys.gold in record or keys.pred in record:
+    record = with_inner(record, given)
+    if given.gold in record or given.pred in record:
         return True
-    try:
-        fields = guess([record], keys, names_dialogue=True, need_states=False)
-    except KeysError:  # reading says what is wrong
-        return True
-    sides = {fields.gold, fields.pred} - {None}
-    looks = {key: _looks(record[key]) for key in sides if key is not None}
+    looks = {key: _looks(record[key]) for key in named(record, key_names.STATES)}
     if True in looks.values():
         return True
     # Empty states, and the values of one slot, look like anything: other keys must tell.
-    may_be_one = None in looks.values() or fields.slot is not None
-    return may_be_one and (bool(named(record, DIALOGUE + TURN)) or len(sides) > 1 or any(map(says_its_side, looks)))
+    may_be_one = None in looks.values() or (
+        bool(looks) and any(isinstance(record[key], str) for key in named(record, key_names.SLOT))
+    )
+    return may_be_one and (bool(named(record, DIALOGUE + TURN)) or len(looks) > 1 or any(map(says_its_side, looks)))
 
 
 def has_states(record: Mapping[str, Any], least: int = 1) -> bool:
@@ -110,7 +106,7 @@ def with_dots(record: Mapping[Any, Any], *, always: bool = False) -> dict[str, A
     """A record in which what is in an object under a key is under both keys, joined by a dot, unless it is a state."""
     flat: dict[str, Any] = {}
     for key, value in record.items():
-        is_object = isinstance(value, Mapping) and (always or not could_be_state(value))
+        is_object = isinstance(value, Mapping) and (always or not (could_be_state(value) or DOMAINS & value.keys()))
         flat |= {str(key): value, **({f"{key}.{name}": inner for name, inner in value.items()} if is_object else {})}
     return flat
 
@@ -139,39 +135,55 @@ def guess(
     given = present(columns, keys or Keys(), outside)
     taken = {given.dialogue, given.turn, given.gold, given.pred, given.system, given.user}
     free = [key for key in columns if isinstance(key, str) and key not in taken]
-    slot = next(
-        (k for k in named(free, key_names.SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[k])), None
-    )
-    holding = [key for key, column in columns.items() if key != slot and _hold_states(column)]
-    meanings = {key: of_key for key in free if key != slot and (of_key := meaning(key)) is not None}
-    is_long = slot is not None and not {*meanings, given.gold, given.pred} & {*holding}
-    empty = [key for key in meanings if all(could_be_state(value) is None for value in columns[key])]
-    states = {
-        key: of_key for key, of_key in meanings.items()
-        if key in holding or key in _OWN or (of_key.rank not in (2, 3) and (is_long or key in empty))
-    }  # fmt: skip
-    gold, pred = _sides(states, given)
-    if gold is None and pred is None and need_states:
-        what = f"neither gold nor pred; unknown keys: {_listed(key for key in free if folded(key) not in _IDS)}"
-        line, keys = line_for(records[:_LISTED], names_dialogue=names_dialogue) or ("", Keys())
-        is_whole = keys.dialogue is not None or names_dialogue
-        raise KeysError(what, line if line and is_whole else "--keys gold=KEY,pred=KEY names them")
-    if gold != pred:  # a plain name is believed if no other key is of its side, so that reading says what is wrong
-        plain = {of_key.side: key for key, of_key in reversed(meanings.items()) if of_key.rank == 0}
-        gold, pred = gold or plain.get("gold"), pred or plain.get("pred")
+    slots = [
+        key for key in named(free, key_names.SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[key])
+    ]
+    slot = next(iter(slots), None)
+    utterances = {slot, *named(free, key_names.SYSTEM + key_names.USER)}
+    looks = {key: hold_states(column) for key, column in columns.items() if key not in utterances}
+    holding = {key for key, look in looks.items() if look}
+    is_long = slot is not None and not holding & {*named(free, key_names.STATES), given.gold, given.pred}
+
+    def key_of(side: str, *levels: Sequence[str]) -> str | None:
+        """The one key of a side that may hold states, which has one of the first of these names that a key has."""
+        for names in levels:
+            claims = [
+                key for key in free if folded(key) in names and (is_long or looks[key] is not False or key in _OWN)
+            ]
+            if len(claims) > 1:
+                lines = " or ".join(f"--keys {of}={claims[0]}" for of in (_OWN if side == "either" else [side]))
+                what = f"{len(claims)} keys could be {_WORDS[side]}: {', '.join(claims)}"
+                raise KeysError(what, f"{lines} chooses that one", compete=True)
+            if claims:
+                return claims[0]
+        return None
+
+    gold = given.gold or key_of("gold", *key_names.GOLD)
+    pred = given.pred or key_of("pred", *key_names.PRED)
+    is_beside = given.gold is None and pred is None and says_its_side(gold)  # beside `gold_states`: the predicted one
+    either = key_of("either", key_names.EITHER) if gold is None or is_beside else None
+    if need_states and not (gold or pred or either):
+        others = _listed(key for key in free if folded(key) not in DIALOGUE + TURN)
+        line, given = line_for(records[:_LISTED], names_dialogue=names_dialogue) or ("", Keys())
+        is_whole = given.dialogue is not None or names_dialogue
+        hint = line if line and is_whole else "--keys gold=KEY,pred=KEY names them"
+        raise KeysError(f"neither gold nor pred; unknown keys: {others}", hint)
+    # A plain name is believed if no other key is of its side, so that reading says what is wrong.
+    pred = pred or next(iter(named(free, key_names.PRED[0])), either)
+    gold = gold or either or next(iter(named(free, key_names.GOLD[0])), None)
     rest = [key for key in free if key not in (gold, pred)]
     dialogue = given.dialogue or _first(columns, _may_be_id, named(rest, DIALOGUE))
     dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(_is_flag, columns[key])), None)
-    unused = [key for key in holding if key not in (*taken, dialogue, gold, pred)]
-    fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, unused=tuple(unused))
+    fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred)
     if dialogue is None and not names_dialogue:
-        line, keys = line_for(records[:_LISTED]) or ("", Keys())
-        if keys.dialogue is not None or fields.turn is not None or is_long or not {gold, pred} & {*holding}:
-            hint = line if keys.dialogue is not None else "--keys id=KEY names it"
+        line, given = line_for(records[:_LISTED]) or ("", Keys())
+        if given.dialogue is not None or fields.turn is not None or is_long or not holding & {gold, pred}:
+            hint = line if given.dialogue is not None else "--keys id=KEY names it"
             raise KeysError(f"no key for the dialogue (there are: {_listed(columns)})", hint)
-    if not is_long:
-        return fields
-    return replace(fields, slot=slot, domain=next(iter(named(free, key_names.DOMAIN)), None), unused=())
+    if is_long:
+        return replace(fields, slot=slot, domain=next(iter(named(free, key_names.DOMAIN)), None))
+    unused = (key for key in columns if key in holding and key not in (*taken, dialogue, gold, pred))
+    return replace(fields, unused=tuple(unused))
 
 
 def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
@@ -187,12 +199,6 @@ def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()
     return Keys(**{**vars(given), **absent})
 
 
-def named(keys: Collection[str], names: Sequence[str]) -> list[str]:
-    """The keys that have these names, in the order of the names."""
-    by_name = {folded(key): key for key in reversed([*keys]) if isinstance(key, str)}
-    return [by_name[name] for name in names if name in by_name]
-
-
 def line_for(
     records: Iterable[Mapping[str, Any]], around: Sequence[Mapping[str, Any]] = (), *, names_dialogue: bool = False
 ) -> tuple[str, Keys] | None:
@@ -202,30 +208,34 @@ def line_for(
     the records, or be known (`names_dialogue`).
     """
     columns = columns_of(map(with_dots, records))
-    states = [key for key, column in columns.items() if turn_in(str(key)) is None and _hold_states(column)]
-    sides: dict[str, str] = {}
-    for key in states:
-        if (of_key := meaning(key.rpartition(".")[2])) is not None and of_key.side != "either":
-            sides.setdefault(of_key.side, key)
-    rest = [key for key in states if key not in sides.values()]
-    for side in ("gold", "pred")[len(states) == 1 :]:
-        if side not in sides and rest:
-            sides[side] = rest.pop(0)
+    states = [key for key, column in columns.items() if turn_in(str(key)) is None and hold_states(column)]
+    states = cumulative(states) or states
+    if not states:
+        return None
+
+    def of_names(keys: Iterable[str], names: Sequence[str]) -> str | None:
+        last_parts = {folded(key.rpartition(".")[2]): key for key in reversed([*keys])}
+        return next((last_parts[name] for name in names if name in last_parts), None)
 
     def first(columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], *taken: str | None) -> str | None:
         keys = [key for key, column in columns.items() if key not in taken and _mostly(kind, column)]
-        last_parts = {folded(key.rpartition(".")[2]): key for key in reversed(keys)}
-        return next((last_parts[name] for name in names if name in last_parts), keys[0] if keys else None)
+        return of_names(keys, names) or next(iter(keys), None)
 
-    turn = first(columns, TURN, _is_number, *sides.values())
-    dialogue = None if names_dialogue else first(columns, DIALOGUE, _is_name, *sides.values(), turn)
+    gold, pred = (of_names(states, names[0] + names[1]) for names in (key_names.GOLD, key_names.PRED))
+    rest = [key for key in states if key not in (gold, pred)]
+    if gold is None and rest and len(states) > 1:
+        gold = rest.pop(0)
+    if pred is None and rest:
+        pred = rest.pop(0)
+    turn = first(columns, TURN, _is_number, gold, pred)
+    dialogue = None if names_dialogue else first(columns, DIALOGUE, _is_name, gold, pred, turn)
+    if turn is None and dialogue is not None and _mostly(_is_flag, columns[dialogue]):
+        turn = dialogue
     if dialogue is None and len(around) > 1:
         dialogue = first(columns_of(around), DIALOGUE, _is_name)
-    given = {"id": dialogue, "turn": turn, "gold": sides.get("gold"), "pred": sides.get("pred")}
+    given = {"id": dialogue, "turn": turn, "gold": gold, "pred": pred}
     line = "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
-    return (
-        (f"{line} may be what it needs", Keys(dialogue, turn, sides.get("gold"), sides.get("pred"))) if states else None
-    )
+    return f"{line} may be what it needs", Keys(dialogue, turn, gold, pred)
 
 
 def turn_number(value: Any) -> int | None:
@@ -244,32 +254,10 @@ def turn_number(value: Any) -> int | None:
     return operator.index(value) if hasattr(value, "__index__") and not isinstance(value, bool) else None
 
 
-def _sides(states: Mapping[str, Meaning], given: Keys) -> tuple[str | None, str | None]:
-    """The keys of the gold and of the predicted state; one key for both if its name does not say which."""
-
-    def best(side: Side) -> str | None:
-        rank = min((of_key.rank for of_key in states.values() if of_key.side == side), default=None)
-        keys = [key for key, of_key in states.items() if of_key == (side, rank)]
-        if len(keys) > 1:
-            what = f"{len(keys)} keys could be {_WORDS[side]}: {', '.join(keys)}"
-            options = ("gold", "pred") if side == "either" else (side,)
-            lines = " or ".join(f"--keys {option}={keys[0]}" for option in options)
-            raise KeysError(what, f"{lines} chooses that one", compete=True)
-        return keys[0] if keys else None
-
-    gold, pred = given.gold or best("gold"), given.pred or best("pred")
-    if gold is None:
-        either = best("either")
-        return either, pred or either
-    if pred is None and gold in states and states[gold].rank == 0:  # beside `gold_states`, `states` are predicted
-        pred = best("either")
-    return gold, pred
-
-
-def _hold_states(column: list[Any]) -> bool:
-    """Whether most values look like states, or like the states of a dialogue's turns."""
-    looks = [*map(_looks, column)]
-    return looks.count(True) > looks.count(False)
+def hold_states(column: list[Any]) -> bool | None:
+    """Whether most values look like states, or like the states of a dialogue's turns; None: all are empty."""
+    looks = [*islice((look for look in map(_looks, column) if look is not None), _ENOUGH)]
+    return 2 * sum(looks) > len(looks) if looks else None
 
 
 def _looks(cell: Any) -> bool | None:
@@ -300,10 +288,10 @@ def _mostly(kind: Callable[[Any], bool], column: list[Any]) -> bool:
     return 2 * sum(map(kind, values)) > len(values)
 
 
-def _may_be_id(value: Any, words: int = 3) -> bool:
+def _may_be_id(value: Any) -> bool:
     """Whether a value may be an id, rather than an utterance."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) <= words)
+    return is_number or (isinstance(value, str) and "\n" not in value and len(value.split()) <= 3)
 
 
 def _is_name(value: Any) -> bool:

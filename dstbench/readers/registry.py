@@ -17,13 +17,12 @@ from dstbench.plugins import Plugins, Table, origin_of
 from dstbench.readers import records, special
 from dstbench.readers.folder import data_files
 from dstbench.readers.format import Format, Source, States, checked_format
-from dstbench.readers.key_names import DIALOGUE, DIALOGUE_ONLY, folded
+from dstbench.readers.key_names import DIALOGUE
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.record_keys import FLAG, KeysError, present
-from dstbench.readers.record_reading import is_multiwoz
 from dstbench.readers.rows import Row, row_of
 from dstbench.readers.shapes import in_words
-from dstbench.readers.source import values
+from dstbench.readers.source import dialogue_in, is_multiwoz
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
 from dstbench.typing import Unreadable
@@ -321,14 +320,10 @@ def _is_run(name: str, item: Any) -> bool:
         return os.path.exists(item) or item.lower().endswith(_ENDINGS)
     if not isinstance(item, (list, tuple)):
         return not isinstance(item, (Mapping, int, float, type(None)))
-    for inner in (*values(item, 1), *values(item, 2)):
-        for key, text in inner.items() if isinstance(inner, Mapping) else ():
-            word = folded(key) if isinstance(key, str) else None
-            if word in DIALOGUE_ONLY or (word in DIALOGUE and isinstance(text, str)):
-                return _dialogue(name) != _dialogue(str(text))
-    return False
+    dialogue = dialogue_in([*item], DIALOGUE)
+    return dialogue is not None and _bare(name) != _bare(dialogue)
 
 
-def _dialogue(name: str) -> str:
+def _bare(name: str) -> str:
     bare = match[1] if (match := FLAG.fullmatch(name)) else name
     return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare

@@ -23,7 +23,7 @@ import msgspec
 from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import UsageError, did_you_mean
 from dstbench.readers.format import Format, Said
-from dstbench.readers.key_names import name_sides
+from dstbench.readers.key_names import PREDICTIONS, named
 from dstbench.readers.notations import NOTATIONS, Cell, Loose, Notation, Place
 from dstbench.readers.shapes import Misfit, clipped
 from dstbench.readers.source import Source
@@ -304,8 +304,8 @@ class Row:
         """What was said in each turn."""
         for turn in self.turns_with_texts(source):
             texts: dict[str, str] = {}
-            for speaker, (holder, key) in turn.texts.items():
-                text = holder.get(key, "") if isinstance(holder, dict) else holder[key]
+            for speaker in turn.texts:
+                text = turn.text(speaker)
                 if isinstance(text, list) and all(isinstance(word, str) for word in text):
                     text = " ".join(text)  # GLAD has words
                 if not isinstance(text, str):
@@ -345,7 +345,7 @@ class Row:
                     is_one = isinstance(content, dict if marks else (dict, list))
                     if isinstance(content, dict):
                         there = (mark in content or any(fnmatchcase(key, mark) for key in content) for mark in marks)
-                        is_one = all(there) and ("pred" in self.sides or not name_sides(content, "pred"))
+                        is_one = all(there) and ("pred" in self.sides or not named(content, PREDICTIONS))
                     if is_one and self.matches(turn):
                         return True
                     if next(looked_at) > _ENOUGH:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -218,7 +218,11 @@ class Source(File):
         if self.kind != "json" or not self.raw[: 1 << 10].lstrip().startswith(b"{"):
             return ()
         inner = ((key, item) for key, item in self.sample.items() if isinstance(item, (dict, list)) and item)
-        return tuple(key for key, item in islice(inner, _MOST) if _is_around(key, item))
+        return tuple(
+            key for key, item in islice(inner, _MOST)
+            if (not any(map(str.isdecimal, key)) and not _AROUND.isdisjoint(folded(key).split("_")))
+            or ((name := dialogue_in(item)) and not key.lower().startswith(name.lower().removesuffix(".json")))
+        )  # fmt: skip
 
     def parts(self) -> list[Self]:
         """A source for the content under each key of a wrapper (see `around`); `inside` has the key."""
@@ -236,7 +240,7 @@ class Source(File):
     @property
     def dialogue(self) -> str | None:
         """The dialogue that the file is named after, if its name is an id of MultiWOZ; None: it is not."""
-        return self.title if re.match(OWN_ID, self.title.upper()) else None
+        return self.title if is_multiwoz(self.title) else None
 
     def convert(self, document: Any, shape: type[T], *levels: str | None, place: str = "", **where: Any) -> T:
         """Convert decoded JSON to a type, in msgspec's sense; a `DstbenchError` says what has another type, and where.
@@ -272,10 +276,15 @@ class Source(File):
         return self.error(f"{place}broken JSON: {reason}")
 
 
+def is_multiwoz(name: str) -> bool:
+    """Whether an id is one of MultiWOZ's dialogues, in any spelling."""
+    return re.match(OWN_ID, name.upper().removesuffix(".JSON")) is not None
+
+
 # --- wrappers ---------------------------------------------------------------------------------------------------------
 
 
-# Words in the names of objects and lists that hold dialogues, turns or states.
+# Words in the names of objects and lists that hold dialogues, turns or states, unless there is a digit beside them.
 _AROUND: Final = frozenset({
     "data", "dataset", "details", "dialogues", "dialogs", "dials", "conversations", "sessions", "records", "samples",
     "examples", "instances", "items", "entries", "results", "result", "predictions", "prediction", "preds", "outputs",
@@ -285,15 +294,14 @@ _AROUND: Final = frozenset({
 _MOST: Final = 20
 
 
-def _is_around(key: str, content: Any) -> bool:
-    """Whether a key's words say so, or objects under it, or a level or two below, name a dialogue of another id."""
-    if not any(map(str.isdecimal, key)) and not _AROUND.isdisjoint(folded(key).split("_")):
-        return True
+def dialogue_in(content: Any, names: Collection[str] = DIALOGUE_ONLY) -> str | None:
+    """The first dialogue that decoded JSON, or objects a level or two below, name; None: none."""
     for item in (content, *values(content, 1), *values(content, 2)):
         for name, text in item.items() if isinstance(item, Mapping) else ():
-            if isinstance(text, str) and folded(name) in DIALOGUE_ONLY:
-                return not key.lower().startswith(text.lower().removesuffix(".json"))
-    return False
+            word = folded(name) if isinstance(name, str) else None
+            if word in DIALOGUE_ONLY or (word in names and isinstance(text, str)):
+                return str(text)
+    return None
 
 
 def values(document: Any, depth: int, most: int = 20) -> list[Any]:

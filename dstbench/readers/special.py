@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -39,7 +38,7 @@ import polars as pl
 from dstbench.conventions.slots import domain_of
 from dstbench.errors import number_of
 from dstbench.readers import records
-from dstbench.readers.format import Format, Pairs, Said, Source, States, StatesBuilder
+from dstbench.readers.format import Format, Pairs, Source, States, StatesBuilder
 from dstbench.readers.records import CUT_OFF
 from dstbench.readers.rows import Document, LinesDocument, Row
 from dstbench.readers.states import error_in
@@ -53,15 +52,10 @@ _KEYS: Final = {DIALOGUE: "dialogue", TURN: "turn", SYSTEM: "system", USER: "use
 
 @dataclass(frozen=True)
 class _Table:
-    """The columns of a format.
+    """The columns of a format."""
 
-    Attributes:
-        texts: Its first columns, before those of slots.
-        slots: The slots, if files have no header that names them; they are of one domain, which files do not name.
-    """
-
-    texts: tuple[str, ...]
-    slots: tuple[str, ...] = ()
+    texts: tuple[str, ...]  # the first ones, before those of slots
+    slots: tuple[str, ...] = ()  # if files have no header that names them: of one domain, which files do not name
 
     def sniff(self, source: Source) -> bool:
         first = source.raw.lstrip().partition(b"\n")[0].decode(errors="replace").rstrip("\r")
@@ -70,16 +64,12 @@ class _Table:
         fields = first.removesuffix("\t").split("\t")
         return source.kind == "text" and len(fields) == len(self.texts + self.slots) and fields[1].isdecimal()
 
-    def columns(self, source: Source) -> tuple[list[str], str]:
-        """The columns, and the lines below the header, if there is one."""
-        if self.slots:
-            return [*self.texts, *self.slots, ""], source.text
-        header, _, body = source.text.lstrip().partition("\n")
-        return header.rstrip("\r").split("\t"), body
-
     def read_table(self, source: Source) -> tuple[pl.DataFrame, list[str]]:
         """The lines, as a column of strings per column, and the names of those that are slots."""
-        columns, body = self.columns(source)
+        columns, body = [*self.texts, *self.slots, ""], source.text
+        if not self.slots:
+            header, _, body = body.lstrip().partition("\n")
+            columns = header.rstrip("\r").split("\t")
         slots = [name for name in columns if "-" in name]
         if not self.slots:
             self._check_header(source, columns, slots)
@@ -97,15 +87,14 @@ class _Table:
         return lines.select(cells).unnest("line"), slots
 
     def _check_header(self, source: Source, columns: list[str], slots: list[str]) -> None:
+        names = [*filter(None, columns)]
         if source.kind != "tsv":
             raise source.misshapen(f"no header line that starts with `{DIALOGUE}`")
-        names = [name for name in columns if name]
         if not slots or not {*self.texts} <= {*names} or len({*names}) < len(names):
             raise source.misshapen(f"the header lacks slots or one of {', '.join(self.texts)}, or names a column twice")
         every = dict.fromkeys(columns[: columns.index(slots[-1])] + names)
-        if others := [name for name in every if name not in (*slots, *self.texts)]:
-            shown = ", ".join(name or "one without a name" for name in others)
-            raise source.misshapen(f"the header has columns that are not slots: {shown}")
+        if others := [name or "one without a name" for name in every if name not in (*slots, *self.texts)]:
+            raise source.misshapen(f"the header has columns that are not slots: {', '.join(others)}")
 
     def read(self, source: Source, states: StatesBuilder) -> None:
         lines, slots = self.read_table(source)
@@ -114,24 +103,17 @@ class _Table:
         cells = lines.with_row_index("at").unpivot(slots, index="at", variable_name="slot")
         states.lines(lines[DIALOGUE], lines[TURN], cells.filter(pl.col("value") != OMITTED))
 
-    def said(self, source: Source) -> Iterator[Said]:
-        lines, _ = self.read_table(source)
-        yield from lines.select(DIALOGUE, TURN, SYSTEM, USER).iter_rows()
-
     def decode(self, source: Source) -> list[dict[str, str]]:
         """The lines as objects."""
-        columns, body = self.columns(source)
-        width = max(at for at, name in enumerate(columns, 1) if "-" in name)
-        keys = [_KEYS.get(name, name) for name in columns[:width]]
-        lines = [line.rstrip("\r") for line in body.split("\n") if line.strip() and not line.startswith("#")]
-        return [dict(zip(keys, line.split("\t"), strict=False)) for line in lines]
+        lines, _ = self.read_table(source)
+        return lines.rename(_KEYS, strict=False).to_dicts()
 
     def format(self, name: str, title: str, example: str) -> Format:
         row = Row(
             name=name, title=title, example=example, path="[dialogue=dialogue,turn=turn:any]", gold=":columns",
             absent=OMITTED, said=("system", "user"), decode=self.decode, document=TsvDocument,
         )  # fmt: skip
-        return replace(row.format(), sniff=self.sniff, reader=self.read, said=self.said)
+        return replace(row.format(), sniff=self.sniff, reader=self.read)
 
 
 class TsvDocument(LinesDocument):

@@ -29,7 +29,7 @@ import msgspec
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.errors import DstbenchError, number_of
-from dstbench.readers.key_names import says_its_side, turn_in
+from dstbench.readers.key_names import DIALOGUE_ONLY, TURN, named, says_its_side, turn_in
 from dstbench.readers.notations import split_span, split_triple
 from dstbench.readers.shapes import Misfit, Repeated, clipped, in_words
 from dstbench.readers.source import Source
@@ -49,7 +49,8 @@ _SHOWN: Final = 3
 # Where raw MultiWOZ puts the slots of a domain; `booked` is what was booked, and no slot.
 _PARTS: Final = {"semi": "", "book": "book "}
 _BOOKED: Final = "booked"
-_DOMAINS: Final = frozenset(slot.partition("-")[0] for slot in KNOWN_SLOTS)
+#: The domains of MultiWOZ.
+DOMAINS: Final = frozenset(slot.partition("-")[0] for slot in KNOWN_SLOTS)
 _SEPARATORS: Final = ("-", "_", ".", " ")
 # What stands between slots in a text.
 _BETWEEN_SLOTS: Final = re.compile(r"[;,|\n]\s*")
@@ -199,7 +200,8 @@ def _entries(state: Any) -> Iterator[tuple[str, Any]]:
 
 def _of_objects(domain: str, value: Any) -> Pairs:
     """The slots and values of a domain in ``[{"name": "area", "value": "north"}]``; empty: it is no such list."""
-    slots = [_slots_of(item) if isinstance(item, Mapping) else None for item in _inner(value)]
+    items = value if isinstance(value, (list, tuple)) else ()
+    slots = [_slots_of(item) if isinstance(item, Mapping) else None for item in items]
     return [] if None in slots else [(joined(domain, slot), inner) for pairs in slots for slot, inner in pairs or ()]
 
 
@@ -229,39 +231,28 @@ def is_missing(value: Any) -> bool:
 
 
 def could_be_state(cell: Any) -> bool | None:
-    """Whether a cell looks like a state, at a glance; None: it is empty, as a state may be."""
+    """Whether a cell can be read as one state, and is no record or list of states; None: it is empty, as one may be."""
     cell = without_numpy(cell)
-    if is_missing(cell) or (isinstance(cell, (str, Mapping, list, tuple)) and not cell):
+    is_text, is_list = isinstance(cell, str), isinstance(cell, (list, tuple))
+    is_empty = says_nothing(unfenced(cell)) if is_text else (is_list or isinstance(cell, Mapping)) and not cell
+    if is_empty or is_missing(cell):
         return None
-    if isinstance(cell, str):
-        text = unfenced(cell)
-        if says_nothing(text):
-            return None
-        if text[:1] + text[-1:] in ("{}", "[]") or _SPAN.match(text):
-            return True
-        return any(read(text) is not None for read in (split_text, written_out, found_in))
     if isinstance(cell, Mapping):
-        inner = [key for value in cell.values() if isinstance(value, Mapping) for key in value]
-        names = [*(key for key in cell if cell[key] or not isinstance(key, str)), *inner]
-        if any(isinstance(key, str) and says_its_side(key) for key in names):
+        below = [(key, slot) for key, value in cell.items() if isinstance(value, Mapping) for slot in value]
+        sides = map(says_its_side, [*filter(cell.get, cell), *(slot for _, slot in below)])
+        whole = (isinstance(slot, str) and _is_known(slot) and joined(str(key), slot) != slot for key, slot in below)
+        if any(sides) or any(whole) or named(cell, DIALOGUE_ONLY + TURN):
             return False  # a record, which has states, or both sides of a slot
-    elif isinstance(cell, (list, tuple)) and all(
-        isinstance(item, (list, tuple)) and item and all(map(_is_pair, item)) for item in cell
-    ):
-        return False  # a list of such states
-    try:
-        below = [inner for _, value in _entries(cell) for inner in _inner(value)]
-    except Misfit:
+    elif is_list and all(isinstance(item, (list, tuple)) and item and all(map(_is_pair, item)) for item in cell):
         return False
-    return not (isinstance(cell, Mapping) and any(isinstance(inner, (Mapping, list, tuple)) for inner in below))
-
-
-def _inner(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    with suppress(Misfit):
+        StateCells().read(cell)
+        return True
+    return False
 
 
 def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
-    """The states, by turn, in a cell that holds the states of several turns; None: it does not.
+    """The states, by turn, in a cell that holds those of several turns; None: it does not (or not `surely`).
 
     >>> states_in([{"hotel-area": "north"}, {}]), states_in({"1": {"hotel-area": "north"}})
     ({0: {'hotel-area': 'north'}, 1: {}}, {1: {'hotel-area': 'north'}})
@@ -276,8 +267,12 @@ def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
         turns = dict(enumerate(cell))
     else:
         return None
-    looks = [could_be_state(state) for state in turns.values()]
-    return turns if False not in looks and (True in looks or not surely) else None
+    found = not surely
+    for state in turns.values() if surely else ():
+        if (look := could_be_state(state)) is False:
+            return None
+        found = found or look is True
+    return turns if found else None
 
 
 def lists_slots(cell: Any) -> bool:
@@ -333,6 +328,12 @@ def _is_known(slot: str) -> bool:
     return canonical_slot(slot) in KNOWN_SLOTS
 
 
+def _known_pair(text: str) -> tuple[str, str] | None:
+    """A known slot and its value, as `split_text` finds them; None: a text of another form, or another slot."""
+    pair = split_text(text)
+    return pair if pair is not None and _is_known(pair[0]) else None
+
+
 def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
     """The slots and values in an element of a list; None: it has another form."""
     element = without_numpy(element)
@@ -342,7 +343,7 @@ def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
         if "slots" in element and isinstance(element["slots"], (list, tuple)):  # as TRADE's data have them
             entries = [_slots_of(pair) for pair in element["slots"]] if element.get("act", "inform") == "inform" else []
             return None if None in entries else [entry for several in entries for entry in several or ()]
-        if element.keys() == {"name", "arguments"} and element["name"] in _DOMAINS:  # a function call per domain
+        if element.keys() == {"name", "arguments"} and element["name"] in DOMAINS:  # a function call per domain
             slots = element["arguments"]
             return [(joined(element["name"], s), v) for s, v in slots.items()] if isinstance(slots, Mapping) else None
         slot = next((element[name] for name in ("slot", "key", "name") if isinstance(element.get(name), str)), None)
@@ -365,6 +366,8 @@ _NOTHING: Final = frozenset({"", "null", "none", "nan"})
 _FENCE: Final = re.compile(r"```\w*\n(.*?)\s*```", re.DOTALL)
 # A lone surrogate is a ValueError, and so is msgspec's error from its version 0.20.
 _NOT_JSON: Final = (ValueError, msgspec.DecodeError, RecursionError)
+# How texts of Python's literals begin that are states.
+_LITERAL: Final = ("{", "[", "(", "'", '"')
 # Names that are no Python literals, but that JSON has, or Python prints for NaN.
 _LITERALS: Final = {"null": None, "nan": None, "NaN": None, "true": True, "false": False}
 
@@ -378,6 +381,8 @@ def parsed(text: str) -> Any:
         msgspec.json.decode(stripped.encode())  # stricter than Python's decoder, which accepts half characters
         value = json.loads(stripped, object_pairs_hook=_object)
     except _NOT_JSON:
+        if stripped[:1] not in _LITERAL:
+            raise Misfit(f"the text {clipped(stripped)!r} is neither JSON nor a Python literal") from None
         value = _from_python(stripped)
     return parsed(value) if isinstance(value, str) and value != text else value
 
@@ -408,11 +413,11 @@ def written_out(text: str) -> Pairs | None:
     >>> written_out("hotel-area=north; hotel-name=the nook, by the river"), written_out("north; and more")
     ([('hotel-area', 'north'), ('hotel-name', 'the nook, by the river')], None)
     """
+    whole = unfenced(text)
     for sign in ";|\n,":
-        parts = [part.strip() for part in unfenced(text).split(sign) if part.strip()]
-        pairs = [pair for part in parts if (pair := split_text(part)) is not None and _is_known(pair[0])]
-        if parts and len(pairs) == len(parts):
-            return [*pairs]
+        parts = [part.strip() for part in whole.split(sign) if part.strip()]
+        if parts and all(map(_known_pair, parts)):
+            return [*filter(None, map(_known_pair, parts))]
     return None
 
 

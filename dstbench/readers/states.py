@@ -31,18 +31,12 @@ _KEY: Final = ["dialogue", "turn"]
 
 @dataclass(frozen=True)
 class Side:
-    """One side (gold or prediction) of a file.
+    """One side (gold or prediction) of a file."""
 
-    Attributes:
-        turns: (dialogue: String, turn: UInt16), one row per turn that has this side, canonical ids, in file order.
-        cells: (at: UInt32 row of `turns`, slot: Categorical, value: Categorical); one row per listed slot.
-        frames: As `cells`, for frames (see `frames`), which are in no state; None: the file has no frames.
-        with_book: For booking slots, whether the file spells them with ``book``; None: in both ways; others: with it.
-    """
-
-    turns: pl.DataFrame
-    cells: pl.DataFrame
-    frames: pl.DataFrame | None = None
+    turns: pl.DataFrame  # (dialogue: String, turn: UInt16) of every turn with this side, canonical ids, in file order
+    cells: pl.DataFrame  # (at: UInt32 row of `turns`, slot: Categorical, value: Categorical) of every listed slot
+    frames: pl.DataFrame | None = None  # as `cells`, for frames (see `frames`), which are in no state
+    # For booking slots, whether the file spells them with ``book``; None: in both ways; others: with it.
     with_book: Mapping[str, bool | None] = field(default_factory=dict)
 
     @cached_property
@@ -74,7 +68,7 @@ class States(Record):
         domains: (dialogue: String, domain: String), if the reader puts this domain before each slot of the dialogue, as
             the file has none; None: it does not.
         numbered: Whether the user says how turns are numbered.
-        instead: What the user may say of a file without predictions, for hints.
+        instead: What the user may say of a file without predictions, or without gold, for hints.
         in_training: Whether a training loop added the states: doubts about their turns and slots do not stop it.
     """
 
@@ -441,9 +435,10 @@ class StatesBuilder:
         if not self._dialogues:
             raise DstbenchError("no dialogue in the file", file=self._source)
         try:
-            numbers = pl.Series(self._turns).cast(pl.UInt16, strict=False)
+            numbers = pl.Series(self._turns)
         except (TypeError, OverflowError):  # an integer larger than any that Polars has
-            numbers = pl.Series([str(turn) for turn in self._turns]).cast(pl.UInt16, strict=False)
+            numbers = pl.Series([*map(str, self._turns)])
+        numbers = numbers.cast(pl.UInt16, strict=False)
         if numbers.null_count():
             what = f"the turn is not a number from 0 to {MAX_TURN}"
             raise self._turn_error(what, numbers.is_null().arg_max() or 0, "number user turns from 0")
@@ -472,29 +467,17 @@ class StatesBuilder:
             self.note(f"{number_of(lost, 'piece')} of text other than a slot and its value, left out")
         gold = self.side("gold", turns) if self.gold.present else None
         pred = self.side("pred", turns) if self.pred.present else None
-        aliases, places, splits, domains = (
-            _by_dialogue(rows, columns) if rows else None
-            for rows, columns in (
-                (self.aliases, {"alias": pl.String}),
-                (self.places, {"file": pl.String, "position": pl.UInt32}),
-                (self.splits.items(), {"split": pl.String}),
-                (self.domains.items(), {"domain": pl.String}),
+        parts: dict[str, Any] = {
+            name: _by_dialogue(rows, columns) if rows else None
+            for name, rows, columns in (
+                ("aliases", self.aliases, {"alias": pl.String}),
+                ("places", self.places, {"file": pl.String, "position": pl.UInt32}),
+                ("splits", self.splits.items(), {"split": pl.String}),
+                ("domains", self.domains.items(), {"domain": pl.String}),
             )
-        )
-        states = States(
-            self._source,
-            self._format,
-            gold,
-            pred,
-            notes=self.notes,
-            either=self.either,
-            places=places,
-            splits=splits,
-            aliases=None if aliases is None else aliases.with_columns(canonical_dialogue(pl.col("alias"))),
-            domains=domains,
-            only=self.only,
-            instead=self.instead,
-        )
+        }
+        parts |= {name: getattr(self, name) for name in ("notes", "either", "only", "instead")}
+        states = States(self._source, self._format, gold, pred, **parts)
         if not self.are_in_order:
             return states
         gold_alone = None if self.are_turns else gold
@@ -558,4 +541,6 @@ def _is_text(text: Any) -> bool:
 def _by_dialogue(rows: Collection[Any], columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """A table of rows (dialogue, …), with canonical dialogue ids."""
     table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
-    return table.with_columns(canonical_dialogue(pl.col("dialogue")))
+    return table.with_columns(
+        canonical_dialogue(pl.col(name)) for name in table.columns if name in ("dialogue", "alias")
+    )

@@ -20,14 +20,15 @@ from dstbench.errors import number_of
 from dstbench.io import archives
 from dstbench.readers.folder import SPLITS
 from dstbench.readers.format import Source, States, StatesBuilder
-from dstbench.readers.key_names import name_record, name_sides
+from dstbench.readers.key_names import DIALOGUE, PREDICTIONS, TURN, named
 from dstbench.readers.rows import Document, Row
-from dstbench.readers.shapes import Misfit, typed
 from dstbench.readers.states import in_order, noting_gaps, with_note
 from dstbench.readers.walk import Turn
 
 # Share of right turns from which a run is suspected, and the number of turns below which none is.
 _TOO_GOOD, _ENOUGH = 0.99, 100
+# Names of a dialogue, a turn or predictions, by which an object is a record by itself.
+_OF_RECORDS: Final = DIALOGUE + TURN + PREDICTIONS
 
 
 def are_marks(turn: Turn) -> bool:
@@ -88,7 +89,7 @@ def refuse_wrong_slots_only(source: Source, _: StatesBuilder, turns: Sequence[Tu
 def is_gtpr(turn: Turn) -> bool:
     """Whether a turn holds ``gt`` or ``pr``, and no other name of a prediction, as slots of STAR's files do."""
     keys = set(turn.content) if isinstance(turn.content, dict) else set()
-    return bool(keys & {"gt", "pr"}) and not name_record(keys - {"gt", "pr"})
+    return bool(keys & {"gt", "pr"}) and not named(keys - {"gt", "pr"}, _OF_RECORDS)
 
 
 def note_oracle(source: Source, states: StatesBuilder, _: Sequence[Turn]) -> None:
@@ -121,7 +122,7 @@ def note_unreached(_: Source, states: StatesBuilder, turns: Sequence[Turn]) -> N
 
 def is_icdst(turn: Turn) -> bool:
     """Whether a turn has no other prediction; turns whose states are lists or texts are `records`."""
-    is_alone = "pred" in turn.content or not name_sides(turn.content, "pred")
+    is_alone = "pred" in turn.content or not named(turn.content, PREDICTIONS)
     return is_alone and not any(isinstance(turn.content.get(key), (list, str)) for key in ("slot_values", "pred"))
 
 
@@ -140,8 +141,7 @@ def is_mwzeval(turn: Turn) -> bool:
     """Whether a turn has ``response`` or ``state``, and no other keys of gold or predictions, nor a flat state."""
     keys, state = turn.content.keys(), turn.content.get("state")
     is_flat = isinstance(state, dict) and any(isinstance(value, str) for value in state.values())
-    is_record = "bspn_gen" in keys or name_record(keys - {"response"})
-    return bool(keys & {"response", "state"}) and not is_record and not is_flat
+    return bool(keys & {"response", "state"}) and not named(keys - {"response"}, _OF_RECORDS) and not is_flat
 
 
 def refuse_responses(source: Source, states: StatesBuilder, turns: Sequence[Turn]) -> None:
@@ -243,26 +243,22 @@ def is_dump(source: Source) -> bool:
 
 def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     """The states by dialogue and turn."""
-    where: dict[str, str] = {}
-    try:
-        document, states = typed(source.json, dict), dict[str, dict[str, Any]]()
-        slots = [typed(slot, str) for slot in typed(document["slots"], list)]
-        if len(set(slots)) < len(slots):
-            raise source.misshapen("a slot is listed twice in slots")
-        for dialogue, turns in typed(document["predictions"], dict).items():
-            where = {"dialogue": dialogue}
-            for turn, values in typed(turns, dict).items():
-                where = {"dialogue": dialogue, "turn": turn}
-                if len(typed(values, list)) != len(slots):
-                    raise source.misshapen(
-                        f"{number_of(len(values), 'value')} for {number_of(len(slots), 'slot')}", **where
-                    )
-                states.setdefault(dialogue, {})[turn] = dict(zip(slots, values, strict=True))
-    except KeyError as error:
-        raise source.misshapen(f"no {error.args[0]} here") from None
-    except Misfit as error:
-        raise source.misshapen(error.what, **where) from None
-    return states
+    document = source.convert(source.json, dict[str, Any])
+    if missing := [key for key in ("slots", "predictions") if key not in document]:
+        raise source.misshapen(f"no {missing[0]} here")
+    slots = source.convert(document["slots"], list[str])
+    if len(set(slots)) < len(slots):
+        raise source.misshapen("a slot is listed twice in slots")
+    predictions = source.convert(document["predictions"], dict[str, dict[str, list[Any]]], "dialogue", "turn")
+    for dialogue, turns in predictions.items():
+        for turn, values in turns.items():
+            if len(values) != len(slots):
+                what = f"{number_of(len(values), 'value')} for {number_of(len(slots), 'slot')}"
+                raise source.misshapen(what, dialogue=dialogue, turn=turn)
+    return {
+        dialogue: {turn: dict(zip(slots, values, strict=True)) for turn, values in turns.items()}
+        for dialogue, turns in predictions.items()
+    }
 
 
 _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")

@@ -105,9 +105,9 @@ class Turn(NamedTuple):
     place: str = ""  # where it is in the file, for messages
 
     def text(self, speaker: str) -> Any:
-        """What a speaker says; None: nothing."""
-        holder, key = self.texts.get(speaker, ({}, None))
-        return holder.get(key) if isinstance(holder, dict) else holder[key]
+        """What a speaker says; empty: nothing."""
+        holder, key = self.texts.get(speaker, ({}, ""))
+        return holder.get(key, "") if isinstance(holder, dict) else holder[key]
 
 
 def follow(node: Any, keys: Sequence[str]) -> Any:

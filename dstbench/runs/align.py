@@ -175,16 +175,17 @@ def of_split(states: States, golds: Mapping[str, States]) -> States | None:
 
 def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
     """The gold and the predicted side to compare; gold is that of `gold`, if given."""
+    instead = f"{states.instead}; or " if states.instead else ""
     if states.pred is None:
         hint = "name the prediction file, and this one as --gold"
         if gold is not None:
             hint = f"if the two are swapped: {gold.source} --gold {states.source}"
-        if states.instead:
-            hint = f"{states.instead}; or {hint}"
-        raise DstbenchError(f"the file holds gold but no predictions ({states.format})", file=states.source, hint=hint)
+        what = f"the file holds gold but no predictions ({states.format})"
+        raise DstbenchError(what, file=states.source, hint=instead + hint)
     own_gold = None if states.either else states.gold
     if gold is None:
-        return gold_of(replace(states, gold=own_gold), "name the file that has it: --gold FILE"), states.pred
+        hint = f"{instead}name the file that has it: --gold FILE"
+        return gold_of(replace(states, gold=own_gold), hint), states.pred
     gold_side = gold_of(gold)
     if own_gold is not None:
         is_same = own_gold.turns.equals(gold_side.turns) and own_gold.cells.equals(gold_side.cells)

@@ -119,8 +119,9 @@ BROKEN: Final[dict[str, list[tuple[str, str | bytes]]]] = {
     "score broken.json --from records": [
         ("2 keys could be the prediction: pred, predicted & hint: --keys pred=pred",
          _record(gold={}, pred=NORTH, predicted=SOUTH)),
-        ("2 keys could be the gold state: gold_m21, gold_m24 & hint: --keys gold=gold_m21",
-         _record(gold_m21=NORTH, gold_m24=SOUTH, pred={})),
+        ("2 keys could be the gold state: ground_truth, gold_state & hint: --keys gold=ground_truth",
+         _record(ground_truth=NORTH, gold_state=SOUTH, pred={})),
+        ("no gold inside & hint: --keys gold=gold_m21 takes that", _record(gold_m21=NORTH, gold_m24=SOUTH, pred={})),
         ("2 keys could be the state: state, belief_state & --keys gold=state or --keys pred=state",
          _record(state=NORTH, belief_state=NORTH)),
         ("2 keys could be the turn: turn, turn_id", _record(1, turn_id=2, gold=NORTH, pred={})),

@@ -171,11 +171,11 @@ def test_a_folder_with_an_archive_is_that_archive(here: Path) -> None:
 
 @quiet
 def test_keys_of_gold_that_compete_are_named_wherever_they_are(here: Path) -> None:
-    turn = {"gold_m21": NORTH, "gold_m24": NORTH, "pred": NORTH}
+    turn = {"gold_state": NORTH, "ground_truth": NORTH, "pred": NORTH}
     Path("p.json").write_text(json.dumps({"results": [{"dialogue_id": "SNG1", "turns": [turn]}]}))
-    with pytest.raises(dstbench.DstbenchError, match=r"gold_m21, gold_m24\nhint: `keys` gold=gold_m21"):
+    with pytest.raises(dstbench.DstbenchError, match=r"gold_state, ground_truth\nhint: `keys` gold=gold_state"):
         dstbench.scan("p.json")
-    assert table_of("p.json", keys={"gold": "gold_m21"}).height == 1
+    assert table_of("p.json", keys={"gold": "gold_state"}).height == 1
 
 
 @quiet

@@ -126,3 +126,26 @@ def test_a_key_whose_name_promises_states_that_are_not_there_is_read_as_one() ->
     records = [_record(turn, gold=NORTH, prediction="I think that it is in the north") for turn in range(3)]
     with pytest.raises(dstbench.DstbenchError, match=r"prediction: the text 'I think .*\nhint: .*`unreadable` wrong"):
         dstbench.scan(records)
+
+
+@quiet
+def test_names_are_exact_and_the_state_of_one_turn_is_never_offered() -> None:
+    for key in ("gold_m24", "turn_state", "my_gold", "previous_gold"):
+        with pytest.raises(dstbench.DstbenchError, match="no gold inside") as refused:
+            dstbench.scan([_record(pred=NORTH, **{key: SOUTH})])
+        assert ("gold=" in str(refused.value)) == (key in ("gold_m24", "my_gold")), key
+    for key in ("turn_label", "state_update", "pred_delta", "last_pred"):
+        with pytest.raises(dstbench.DstbenchError, match="no predictions") as refused:
+            dstbench.scan([_record(gold=NORTH, **{key: SOUTH})])
+        assert "pred=" not in str(refused.value)
+
+
+@quiet
+def test_a_weaker_name_is_taken_where_there_is_no_plain_one() -> None:
+    text = json.dumps(SOUTH)
+    assert table_of([_record(gold=NORTH, output=text)])["pred"].to_list() == ["south"]
+    assert table_of([_record(gold=NORTH, output=text, pred=NORTH)])["pred"].to_list() == ["north"]
+    assert table_of([_record(label=NORTH, response="Hello!", pred=SOUTH)])["pred"].to_list() == ["south"]
+    for keys in (("pred", "prediction"), ("Pred", "pred"), ("output", "response")):
+        with pytest.raises(dstbench.DstbenchError, match=f"2 keys could be the prediction: {', '.join(keys)}"):
+            dstbench.scan([_record(gold=NORTH, **dict.fromkeys(keys, NORTH))])

@@ -288,6 +288,19 @@ HABITS: dict[str, Any] = {
         {"conv": name, "exchanges": exchanges}
         for name, exchanges in by_name(lambda turn, gold, pred: {"n": turn, "oracle": gold, "ours": pred}).items()
     ]},
+    "words of their own in CSV": "conv\tn\tannotation\tours\n" + "".join(
+        f"{name}\t{turn}\t{gold}\t{pred}\n" for name, turn, gold, pred in TOLD
+    ),
+    "an id of another name that ends in the turn": [
+        {"frame": f"{name}-{turn}", "gold": gold, "pred": pred} for name, turn, gold, pred in TOLD
+    ],
+    "gold of another name": [
+        {"id": name, "turn": turn, "oracle": gold, "hyp": pred} for name, turn, gold, pred in TOLD
+    ],
+    "ids in an object of their own": [
+        {"meta": {"dialogue": name, "turn": turn}, "data": {"truth_slots": gold, "ours": pred}}
+        for name, turn, gold, pred in TOLD
+    ],
     "what is known apart from what is predicted": [
         {"metadata": {"dialogue_id": name, "turn": turn, "gold": gold}, "prediction": pred}
         for name, turn, gold, pred in TOLD
