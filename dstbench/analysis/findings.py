@@ -65,10 +65,10 @@ def findings(
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-def listed(names: Sequence[str], most: int = _MOST) -> str:
+def listed(names: Sequence[str], most: int = _MOST, word: str = "and") -> str:
     """Names as in a sentence: the first ones, and the number of the rest if there are more than `most`."""
     shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    return f" {word} ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
 def _do(names: Sequence[str], one: str, several: str) -> str:
@@ -668,7 +668,7 @@ def which_metric(compared: MetricComparison) -> list[str]:
     best, *others = unbeaten
     worse = [metric for metric in metrics if metric in beaten]
     swap_rate = compared.reliability.filter(metric=best)["swap_rate"][0]
-    along, condition = "", "no order being known, "
+    along, condition, is_reported = "", "no order being known, ", True
     lines = [f"{best} orders random halves of the dialogues most alike: {_shown(100 * swap_rate)} of pairs differ"]
     if compared.validity.height:
         tau = compared.validity.filter(metric=best, measure="tau").row(0, named=True)
@@ -676,13 +676,15 @@ def which_metric(compared: MetricComparison) -> list[str]:
         if tau["low"] is not None:
             text += f" ({percent(tau['level'])} interval {tau['low']:.2f} to {tau['high']:.2f})"
         lines = [f"{best} orders the runs along {along} best: {text}"]
-        if tau["value"] <= 0:
+        if tau["value"] <= 0:  # to come nearest to that order is no merit then
+            is_reported = False
             lines = [f"no metric rises with {along}: the nearest is {best}, {text}; should scores rise with it?"]
     which = "no other is" if not worse else f"only {listed(worse, len(worse))} {is_or_are(len(worse))}"
     if len(worse) > len(others):
         which = f"only {listed(others, len(others))} {is_or_are(len(others))} not" if others else "all others are"
-    lines.append(f"{condition}report {best}; {which} significantly worse at this")
-    if unseen := _UNSEEN.get(best.partition(":")[0]):
+    if is_reported:
+        lines.append(f"{condition}report {best}; {which} significantly worse at this")
+    if is_reported and (unseen := _UNSEEN.get(best.partition(":")[0])):
         lines.append(f"{best} does not see {unseen} (`dstbench sensitivity`)")
     # The metric whose scores depend least on a trait, given the numbers of mistakes and turns.
     swayed = compared.dependence.drop_nulls("partial").filter(pl.len().over("trait") > 1)
@@ -692,9 +694,10 @@ def which_metric(compared: MetricComparison) -> list[str]:
     parts = [f"{words}: {by_trait[trait]}" for trait, words in _SWAYED.items() if trait in by_trait]
     lines.append(f"least swayed {'; '.join(parts)}" if parts else "")
     counted = tests.group_by("measure", maintain_order=True).agg(sure=_IS_SIGNIFICANT.sum())
-    told = "" if worse else "soft_accuracy" if along else "swap_rate"
+    told = "" if worse or not is_reported else "soft_accuracy" if along else "swap_rate"
     alike = [_IN[name].format(along=along) for name, sure in counted.iter_rows() if not sure and name != told]
-    lines.append(f"no two metrics differ significantly in {' or '.join(alike)}" if alike else "")
+    in_none = listed(alike, word="or") if alike else ""
+    lines.append(f"no two metrics differ significantly in {in_none}" if alike else "")
     return [line for line in lines if line]
 
 

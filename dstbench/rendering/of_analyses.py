@@ -360,7 +360,7 @@ def metric_comparison(compared: MetricComparison) -> Layout:
             for measure in (validity.filter(measure="tau").select("metric", "value", "low", "high"),
                             validity.filter(measure="soft_accuracy").select("metric", soft="value")):  # fmt: skip
                 rows = rows.join(measure, on="metric", maintain_order="left")
-            tau = {f"tau along {along}": "{value:r} [{low:r}, {high:r}]", "soft accuracy": "{soft:share}"}
+            tau = {f"tau along {along}": "{value:r} [{low:r}, {high:r}]", "pairs right": "{soft:share}"}
             short = tau | short
         short |= {name: text for name, text in spread.cells.items() if name in ("sd/se", "apart")}
         first = spread._replace(rows=rows, cells=short)
@@ -380,6 +380,8 @@ def metric_comparison(compared: MetricComparison) -> Layout:
          compared.contests.height),
     )  # fmt: skip
     swaps = "; swap rate: % of pairs that random halves order otherwise" if reliability.height else ""
+    if validity.height:
+        swaps += f"; pairs right: % of pairs ordered as by {along}, each counted by how surely (soft accuracy)"
     said = [*sentences.which_metric(compared), *sentences.metrics_apart(compared)]
     return Layout(
         views, [about[0] + swaps], said, "compare-metrics", [paper], [*about, *signatures], [first],
