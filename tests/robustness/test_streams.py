@@ -29,7 +29,7 @@ Way: TypeAlias = tuple[str, str, Buffering]
 TEXTS = {
     "target": "50",
     "sql": "SELECT * FROM dialogues",
-    "texts": "jga|profile:verbatim.1|v:0.1.0",
+    "signatures": "jga|profile:verbatim.1|v:0.1.0",
     "topic": "metrics",
 }
 OPTIONS = {
