@@ -116,8 +116,8 @@ DRAWN: Final = ("score", "compare", "sweep", "reconcile", "diagnose", "traits", 
 ROWS: Final[dict[tuple[str, str], Row]] = {}
 #: Commands of which the first layer runs all rows: one that passes options on as all others do, and one that does not.
 _WHOLE: Final = ("score", "convert")
-#: Commands of which the second layer alone runs the options that many commands have.
-_SLOW: Final = ("report", "reconcile", "compare-metrics")
+#: Commands that take long: the second layer alone runs the options that they share with many, and several at once.
+SLOW: Final = ("report", "reconcile", "compare-metrics")
 #: Rows that only the second layer runs.
 LATER: set[tuple[str, str]] = set()
 
@@ -132,7 +132,7 @@ def _add(commands: tuple[str, ...] | str, first: int = 0, of: int = 8, /, **opti
         **options: The rows.
     """
     commands = (commands,) if isinstance(commands, str) else commands
-    quick = [command for command in commands if command not in _SLOW]
+    quick = [command for command in commands if command not in SLOW]
     for command in commands:
         number = quick.index(command) if command in quick else -1
         for place, (option, row) in enumerate(options.items(), first):

@@ -19,7 +19,7 @@ import pytest
 import dstbench
 from tests.contract import corpora, recorded
 from tests.contract.commands import Said, compute_once, run
-from tests.contract.options import ECHO, FORMLESS, LATER, LINES, ROWS, TRACKERS, Row
+from tests.contract.options import ECHO, FORMLESS, LATER, LINES, ROWS, SLOW, TRACKERS, Row
 
 #: What stands for words with spaces.
 QUERIES: Final = {
@@ -171,7 +171,8 @@ def several() -> Iterator[Any]:
         own = [f"{option} {row.value}".strip() for (of, option), row in ROWS.items()
                if of == command and row.stands_alone and option not in DRAWING]  # fmt: skip
         lines = -(-len(own) // 4)
-        yield from (pytest.param(command, " ".join(own[at::lines])) for at in range(lines) if len(own) > 1)
+        marks = [pytest.mark.options] if command in SLOW else []
+        yield from (pytest.param(command, " ".join(own[at::lines]), marks=marks) for at in range(lines) if own[1:])
 
 
 @pytest.mark.parametrize(("command", "options"), [*several()])
