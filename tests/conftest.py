@@ -38,7 +38,7 @@ SKIPS: Final = Path(__file__).with_name("skips.txt")
 # The two layers try the same examples each time, so that a run says the same twice; HYPOTHESIS_PROFILE=long looks for
 # new ones, for hours.
 settings.register_profile("default", deadline=None, max_examples=6, derandomize=True, database=None)
-settings.register_profile("all", settings.get_profile("default"), max_examples=30)
+settings.register_profile("all", settings.get_profile("default"), max_examples=40)
 settings.register_profile("long", deadline=None, max_examples=5_000)
 settings.register_profile(  # the same examples for every mutant, and none made smaller: pyproject.toml
     "mutants", deadline=None, max_examples=20, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
