@@ -684,8 +684,8 @@ def which_metric(compared: MetricComparison) -> list[str]:
         which = f"only {listed(others, len(others))} {is_or_are(len(others))} not" if others else "all others are"
     if is_reported:
         lines.append(f"{condition}report {best}; {which} significantly worse at this")
-    if is_reported and (unseen := _UNSEEN.get(best.partition(":")[0])):
-        lines.append(f"{best} does not see {unseen} (`dstbench sensitivity`)")
+        unseen = _UNSEEN.get(best.partition(":")[0])
+        lines += [f"{best} does not see {unseen} (`dstbench sensitivity`)"] if unseen else []
     # The metric whose scores depend least on a trait, given the numbers of mistakes and turns.
     swayed = compared.dependence.drop_nulls("partial").filter(pl.len().over("trait") > 1)
     least = swayed.sort(pl.col("partial").abs(), maintain_order=True).unique("trait", keep="first")
@@ -696,8 +696,8 @@ def which_metric(compared: MetricComparison) -> list[str]:
     counted = tests.group_by("measure", maintain_order=True).agg(sure=_IS_SIGNIFICANT.sum())
     told = "" if worse or not is_reported else "soft_accuracy" if along else "swap_rate"
     alike = [_IN[name].format(along=along) for name, sure in counted.iter_rows() if not sure and name != told]
-    in_none = listed(alike, word="or") if alike else ""
-    lines.append(f"no two metrics differ significantly in {in_none}" if alike else "")
+    if alike:
+        lines.append(f"no two metrics differ significantly in {listed(alike, word='or')}")
     return [line for line in lines if line]
 
 

@@ -106,7 +106,7 @@ def sensitivity(
     Args:
         data: A prediction file or long table (.parquet), or gold alone. In Python, also a frame, or states.
         gold: File or folder with the gold states, if the run does not hold them. See `dstbench.open_runs`.
-        gold_only: Whether to ignore predictions.
+        gold_only: Ignore predictions: errors are put into gold.
         metrics: Metrics in dstbench's notation; None: those of the profile.
         kinds: Kinds of errors: missed, wrong, late, dropped, over, swap; None: all.
         bins: Number of equal parts of a dialogue. Mean losses are given in each; at most 100.

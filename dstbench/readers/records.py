@@ -204,8 +204,8 @@ def line_that_works(source: Source) -> str | None:
         if trial.keys is not None:
             path = _path(trial, documents) or path
             rows = [*islice(_walked(trial, documents, path), _SAMPLE)]
-            if (found := _opened(trial, rows)) is not None:
-                found.add(StatesBuilder(trial.name, FORMAT.name))
+            if (opened := _opened(trial, rows)) is not None:
+                opened.add(StatesBuilder(trial.name, FORMAT.name))
             return line if _sniff(trial) else None
     except (DstbenchError, KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
