@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -36,6 +36,20 @@ State = dict[str, str]
 
 # The name of the states in messages and tables, as for states in memory that `dstbench.score` takes.
 _NAME: Final = "states"
+
+
+@dataclass
+class _Epoch:
+    """The states of an epoch: by their rows in gold, and as the columns that are scored."""
+
+    states: dict[int, State] = field(default_factory=dict)
+    side: SideBuilder = field(default_factory=SideBuilder)
+
+    def add(self, states: Mapping[int, State]) -> None:
+        """Add states of other turns than there are, by their rows in gold."""
+        for row, state in states.items():
+            self.states[row] = dict(state)  # as the caller may change it
+            self.side.state(row, state)
 
 
 class Evaluator:
@@ -90,8 +104,8 @@ class Evaluator:
         self._row_of: dict[Any, int] = {turn: row for row, turn in enumerate(side.turns.iter_rows())}
         aliases = usable_aliases(self._gold)
         self._by_alias = {} if aliases is None else dict(aliases.select("alias", "dialogue").iter_rows())
-        self._states: dict[int, State] = {}  # by their rows in gold
-        self._before = self._states  # those of the epoch before
+        self._epoch = _Epoch()
+        self._before = _Epoch()  # the epoch before; empty: there was none
         # Gold aligned with itself shows what is doubtful about gold and the convention before anything is trained.
         (run,) = open_runs({self._gold.source: gold_alone(self._gold, side)})
         run.need_states("scores of states")
@@ -139,8 +153,7 @@ class Evaluator:
             isinstance(state, dict) and all(isinstance(text, str) for text in chain(state, state.values()))
             for state in batch.values()
         )
-        added = self._new((batch if is_plain else self._read(batch)).items(), self._states)
-        self._states |= {row: dict(state) for row, state in added.items()}
+        self._epoch.add(self._new((batch if is_plain else self._read(batch)).items(), self._epoch.states))
 
     def _new(self, states: Iterable[tuple[int, Any]], before: Mapping[int, Any]) -> dict[int, Any]:
         """Those states, by their rows in gold, that were not there before; refuses a turn that has another state."""
@@ -183,7 +196,7 @@ class Evaluator:
         }
         if different := [what for what, are_alike in alike.items() if not are_alike]:
             raise UsageError(f"the two evaluators have different {different[0]}", hint="make both of them alike")
-        self._states |= self._new(other._states.items(), self._states)
+        self._epoch.add(self._new(other._epoch.states.items(), self._epoch.states))
 
     def compute(self) -> dict[str, float | None]:
         """The scores of the states that were added since the last `reset`, bit for bit those of `dstbench.score`.
@@ -206,24 +219,22 @@ class Evaluator:
         Raises:
             UsageError: There was no epoch before.
         """
-        if not self._before:
+        if not self._before.states:
             raise UsageError("there was no epoch before", hint="add its states, reset(), then add those of the next")
         before, after = self._run(self._before), self._run()
         return diff(before, after, profile=self._convention, missing=self._missing)
 
     def reset(self) -> None:
         """Begin an epoch without states; gold stays, and for `diff` the states of the epoch that ends."""
-        self._before, self._states = self._states or self._before, {}
+        if self._epoch.states:
+            self._before, self._epoch = self._epoch, _Epoch()
 
-    def _run(self, added: Mapping[int, State] | None = None) -> Run:
-        """The states (None: those of this epoch) as a run."""
-        added = self._states if added is None else added
-        if not added:
+    def _run(self, epoch: _Epoch | None = None) -> Run:
+        """The states of an epoch (None: this one) as a run."""
+        epoch = epoch or self._epoch
+        if not epoch.states:
             raise UsageError("no state was added", hint="add(dialogue, turn, state) before compute()")
-        states = added.values()
-        slots, values = chain.from_iterable(states), chain.from_iterable(state.values() for state in states)
-        side = SideBuilder([*added], [*map(len, states)], [*slots], [*values])
-        builder = StatesBuilder(_NAME, self._gold.format, pred=side)
+        builder = StatesBuilder(_NAME, self._gold.format, pred=epoch.side)
         pred = builder.side("pred", self._turns)
         read = States(_NAME, self._gold.format, None, pred, builder.notes, numbered=True, in_training=True)
         (run,) = open_runs({_NAME: read}, gold=self._gold, missing=self._missing)

@@ -499,7 +499,8 @@ class StatesBuilder:
         spelled = cells["slot"].unique(maintain_order=True).cast(pl.String)
         names = [*map(canonical_slot, spelled)]
         cells = cells.with_columns(pl.col("slot").replace_strict(spelled, names, return_dtype=pl.Categorical))
-        if cells.select(pl.struct("at", "slot").is_duplicated().any()).item():
+        place = pl.col("at").cast(pl.UInt64) * 2**32 + pl.col("slot").to_physical()
+        if cells.select(place.n_unique()).item() < cells.height:
             cells = self._without_repeated(name, turns, cells)
         frames = None
         if self.has_frames or any(name.endswith(FRAME) for name in names):

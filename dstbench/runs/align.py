@@ -205,16 +205,20 @@ def _spine(
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The turns to score, sorted, and the coverage (`Aligned.coverage`).
 
-    The turns are (at: row in gold's turns, at_pred: row in the predicted turns or null, dialogue, turn, predicted:
-    bool, is_wrong: whether the predicted state cannot be read, and counts as wrong). `embedded`: gold is in the file of
-    the predictions.
+    The turns are (at: row in gold's turns, at_pred: row in the predicted turns, dialogue, turn, predicted: whether
+    there is a state to score); a state that cannot be read, and so counts as wrong, is as one that is not there.
+    `embedded`: gold is in the file of the predictions.
     """
     source = states.source
-    unreadable = pred.cells.filter(C("slot").cast(pl.String) == UNREADABLE)["at"].implode()
-    preds = pred.turns.with_row_index("at_pred").with_columns(is_wrong=C("at_pred").is_in(unreadable))
-    spine = gold.sorted_turns.join(preds, on=_KEY, how="left", maintain_order="left")
+    if pred.turns is gold.turns:  # both sides are of one file, or the predictions were added to gold's turns
+        spine = gold.sorted_turns.with_columns(at_pred="at")
+    else:
+        turns = pred.turns.with_row_index("at_pred")
+        spine = gold.sorted_turns.join(turns, on=_KEY, how="left", maintain_order="left")
     absent = spine.filter(C("at_pred").is_null())
-    extra = preds.select(_KEY).join(gold.turns, on=_KEY, how="anti", maintain_order="left")
+    extra = pred.turns.clear()
+    if spine.height - absent.height < pred.turns.height:
+        extra = pred.turns.join(gold.turns, on=_KEY, how="anti", maintain_order="left")
     coverage = {
         "missing_turns": absent.height,
         "missing_dialogues": absent.join(pred.turns, on="dialogue", how="anti")["dialogue"].n_unique(),
@@ -252,10 +256,11 @@ def _spine(
         warn(f"{text}; {treated}", file=source, kind=f"{kind}, {treated}", count=count, when="before")
     if missing == "intersect":
         spine = spine.filter(C("at_pred").is_not_null())
-    is_wrong = C("is_wrong").fill_null(value=False)
+    unreadable = pred.cells.filter(C("slot") == UNREADABLE)["at"].implode()
+    is_read = ~C("at_pred").is_in(unreadable).fill_null(value=False)
     spine = spine.with_columns(
-        at_pred=pl.when(~is_wrong).then("at_pred"),
-        predicted=~is_wrong & (C("at_pred").is_not_null() | (missing == "empty")),
+        at_pred=pl.when(is_read).then("at_pred"),
+        predicted=is_read & (C("at_pred").is_not_null() | (missing == "empty")),
     )
     report_gaps(source, spine)
     return spine, {"turns": spine.height, "dialogues": spine["dialogue"].n_unique(), **coverage}

@@ -100,10 +100,9 @@ def _become(steps: Sequence[str], typos: Table | None, absent: frozenset[str], i
 
 def answers_of(asked: pl.DataFrame, function: Callable[..., Any], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """What a function of strings (None for null) says of each row: a column per answer, of which it gives a tuple."""
-    answers = [function(*row) for row in asked.iter_rows()]
-    return pl.DataFrame(
-        [pl.Series(name, [answer[at] for answer in answers], dtype) for at, (name, dtype) in enumerate(types.items())]
-    )
+    answers = [*zip(*(function(*row) for row in asked.iter_rows()), strict=True)] or [()] * len(types)
+    columns = zip(types.items(), answers, strict=True)
+    return pl.DataFrame([pl.Series(name, of_column, dtype) for (name, dtype), of_column in columns])
 
 
 def with_answers(

@@ -476,6 +476,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
         ("an unknown dialogue", "zzz", 0), ("a dialogue misspelled", "MUL002", 0), ("a turn too late", "D", 2),
         ("a turn 0.0", "D", 0.0), ("a turn 1.5", "D", 1.5), ("an id that is a number", 3, 0))},
     "training, no epoch before": evaluated(("diff",)),
+    "training, a first epoch": evaluated(("add", "D", 0, NORTH), ("diff",)),
     "training, what an epoch broke": evaluated(("add", "D", 0, NORTH), ("reset",), ("add", "D", 0, {}), ("diff",),
                                                missing="wrong"),
     **{f"training, put together: {name}": merged(**of) for name, of in each({
