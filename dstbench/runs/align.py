@@ -335,8 +335,8 @@ def _from_first_listing(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(is_listed | C("slot").is_null())
 
 
-# A slot in a turn, as one integer, by which joins take a third of the time.
-_CELL: Final = (C("place").cast(pl.UInt64) * 2**32 + C("slot").to_physical()).alias("key")
+# A slot in a dialogue, as one integer, by which groups and joins take less time.
+_KEY_OF_SLOT: Final = C("number").cast(pl.UInt64) * 2**32 + C("slot").to_physical()
 # The value that marks a turn without a prediction: another in each turn, so that no error is carried over.
 _MARK: Final = pl.format("no prediction for turn {}", "turn").cast(pl.Categorical)
 
@@ -349,36 +349,39 @@ def spread(source: str, spine: pl.DataFrame, gold: pl.DataFrame, pred: pl.DataFr
     turns = spine.with_row_index("place").lazy().with_columns(number=C("dialogue").rle_id())
     of_pred = turns.drop("at").rename({"at_pred": "at"}).drop_nulls("at")
     cells = [
-        side.lazy().join(its.select("at", "place", "number"), on="at") for side, its in ((gold, turns), (pred, of_pred))
+        side.lazy().join(its.select("at", "place", "number"), on="at").with_columns(key=_KEY_OF_SLOT)
+        for side, its in ((gold, turns), (pred, of_pred))
     ]
     spined, golds, preds = collect_all([turns, *cells])
-    turns = spined.lazy()
+    turns, listed = spined.lazy(), pl.concat([golds, preds])
 
     # A slot has a row from the first turn that lists it; before a dialogue's first slot, and where there is no
     # prediction, a turn has a row without a slot.
-    listed = pl.concat([golds, preds])
     ends = turns.group_by("number").agg(end=C("place").max() + 1)
-    slots = collect(listed.lazy().group_by("number", "slot").agg(start=C("place").min()).join(ends, on="number")).lazy()
+    slots = listed.lazy().group_by("key").agg(C("number", "slot").first(), start=C("place").min())
+    slots = slots.join(ends, on="number")
     first = slots.group_by("number").agg(C("start").min())
     bare = turns.join(first, on="number", how="left", maintain_order="left")
     bare = bare.filter(~C("predicted") | (C("place") < C("start")).fill_null(value=True))
-    rows_of_slots = slots.select((C("end") - C("start")).cast(pl.Int64).sum())
-    sized, without = collect_all([rows_of_slots, bare.select("number", "place")])
-    total = int(sized.item()) + without.height
+    bare = bare.group_by("number").agg(bare="place")
+    size = pl.coalesce(C("end") - C("start"), C("bare").list.len()).cast(pl.Int64)
+    in_order = pl.concat([bare, slots], how="diagonal").sort("number", "slot", nulls_last=False)
+    groups = collect(in_order.with_columns(size=size, base=size.cum_sum() - size - C("start")))
+    total = int(groups["size"].sum())
     if total > max(FREE, SPREAD.value * (listed.height + spine.height)):
         listing = f"{spine.height:,} turns that list {listed.height:,} slots"
         what = f"{total:,} rows for {listing} is above the limit of {SPREAD.value} rows each"
         raise DstbenchError(what, file=source, hint=SPREAD.hint)
 
-    places = pl.int_ranges("start", "end", dtype=pl.UInt32)
-    nothing = without.lazy().group_by("number").agg("place").with_columns(slot=pl.lit(None, pl.Categorical))
-    groups = pl.concat([nothing.select("number", "slot", "place"), slots.select("number", "slot", place=places)])
-    rows = groups.sort("number", "slot", nulls_last=False).select("slot", "place").explode("place")
-    rows = rows.with_columns(
-        _CELL, *(pl.lit(spined[name]).gather("place") for name in ("dialogue", "turn", "predicted"))
-    )
-    for name, side in (("gold", golds), ("pred", preds)):
-        values = side.lazy().select(_CELL, C("value").alias(name))
-        rows = rows.join(values, on="key", how="left", maintain_order="left")
+    places = pl.coalesce("bare", pl.int_ranges("start", "end", dtype=pl.UInt32))
+    rows = groups.lazy().select("slot", place=places).explode("place")
+    columns = {name: pl.lit(spined[name]).gather("place") for name in ("dialogue", "turn", "predicted")}
+    # Each cell's row is counted, not searched for: it is as far from its slot's first row as its turn from the first.
+    placed = listed.lazy().join(groups.lazy().select("key", "base"), on="key", how="left", maintain_order="left")
+    row_of = collect(placed.select(C("base") + C("place"))).to_series()
+    for name, side, own in (("gold", golds, row_of.head(golds.height)), ("pred", preds, row_of.tail(preds.height))):
+        cell_of = pl.repeat(None, total, dtype=pl.UInt32, eager=True)
+        cell_of = cell_of.scatter(own, pl.int_range(side.height, dtype=pl.UInt32, eager=True))
+        columns[name] = pl.lit(side["value"].gather(cell_of))
     mark = pl.when(C("slot").is_null() & ~C("predicted")).then(_MARK).otherwise("pred")
-    return collect(rows.with_columns(pred=mark).select(*LONG.columns))
+    return collect(rows.with_columns(**columns).with_columns(pred=mark).select(*LONG.columns))
