@@ -188,8 +188,8 @@ def _sides(states: States, gold: States | None) -> tuple[Side, Side]:
         return gold_of(replace(states, gold=own_gold), hint), states.pred
     gold_side = gold_of(gold)
     if own_gold is not None:
-        is_same = own_gold.turns.equals(gold_side.turns) and own_gold.cells.equals(gold_side.cells)
-        if gold.source != states.source or not is_same:  # a run in memory may have the name of its gold
+        own, other = (side.cells.sort("at", "slot") for side in (own_gold, gold_side))
+        if not (own_gold.turns.equals(gold_side.turns) and own.equals(other)):
             warn(f"own gold is not used, but that of {gold.source}", file=states.source)
     elif states.gold is not None:
         several = int((states.gold.cells["value"] != states.pred.cells["value"]).sum())
