@@ -70,9 +70,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     omitted = {"simulation"} if config.getoption("--all") or chosen else {"simulation", *SECOND_LAYER}
     if "simulation" in chosen:  # by its name only: a simulation on real data has the marker `data`, too
         return
-    left_out = [item for item in items if any(mark.name in omitted for mark in item.iter_markers())]
+    kept, left_out = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        (left_out if any(mark.name in omitted for mark in item.iter_markers()) else kept).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
+    items[:] = kept
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,12 @@ from tests import formats
 from tests.commands import run, run_apart
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.ray
+pytestmark = [  # Ray is not imported to find out, as that takes a second
+    pytest.mark.ray,
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'dstbench[ray]'"),
+]
 
 os.environ.setdefault(*engine_ray.BY_ITSELF)
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'dstbench[ray]'")
 if sys.platform != "linux":
     pytest.skip("raylets are found by /proc, and have addresses 127.0.0.N", allow_module_level=True)
 
