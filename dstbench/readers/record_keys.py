@@ -239,11 +239,7 @@ def line_for(
 
 
 def turn_number(value: Any) -> int | None:
-    """A turn's number, which may be written as text or as 3.0; None: it is none.
-
-    >>> turn_number("3"), turn_number(3.0), turn_number("3rd")
-    (3, 3, None)
-    """
+    """A turn's number, which may be written as text or as 3.0; None: it is none."""
     value = without_numpy(value)
     if isinstance(value, str):
         text = value.strip().removesuffix(".0")

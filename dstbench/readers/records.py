@@ -613,11 +613,7 @@ _DIALOGUES: Final = 200
 
 
 def are_lists(data: Any) -> bool:
-    """Whether data are lists of states, one list per dialogue.
-
-    >>> are_lists([[{"hotel-area": "north"}, {}], []]), are_lists([["hotel-area-north"]])
-    (True, False)
-    """
+    """Whether data are lists of states, one list per dialogue."""
     return (
         isinstance(data, (list, tuple))
         and any(data)

@@ -174,11 +174,7 @@ _BAR, _PARTS = "|||", 7
 
 @lru_cache(maxsize=65_536)
 def literal(text: str) -> tuple[str, ...] | None:
-    """The strings of a list that Python printed; None: the text is not such a list. Nothing is ever evaluated.
-
-    >>> literal("['north']"), literal("north")
-    (('north',), None)
-    """
+    """The strings of a list that Python printed; None: the text is not such a list. Nothing is ever evaluated."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -302,11 +298,7 @@ _TELLING: Final = {"food": "restaurant-", "restaurant_name": "restaurant-", "mov
 
 @lru_cache(maxsize=65_536)
 def detokenised(value: str) -> str:
-    """A predicted value as text.
-
-    >>> [detokenised(v) for v in ("09 : 45", "§§rosa ' s", "Ġpine Ġco ne", "true")]
-    ['09:45', "rosa ' s", 'pine cone', 'true']
-    """
+    """A predicted value as text."""
     value = value.removeprefix(_INFORMED)
     if "Ġ" in value:
         value = value.replace(" ", "").replace("Ġ", " ").strip(" ")

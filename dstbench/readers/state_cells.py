@@ -252,13 +252,7 @@ def could_be_state(cell: Any) -> bool | None:
 
 
 def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
-    """The states, by turn, in a cell that holds those of several turns; None: it does not (or not `surely`).
-
-    >>> states_in([{"hotel-area": "north"}, {}]), states_in({"1": {"hotel-area": "north"}})
-    ({0: {'hotel-area': 'north'}, 1: {}}, {1: {'hotel-area': 'north'}})
-    >>> states_in([["hotel-area", "north"]]), states_in(["hotel-area-north", "hotel-stars-4"], surely=False)
-    (None, None)
-    """
+    """The states, by turn, in a cell that holds those of several turns; None: it does not (or not `surely`)."""
     keys = [*cell] if isinstance(cell, Mapping) else []
     numbers = {turn: key for key in keys if isinstance(key, str) and (turn := turn_in(key)) is not None}
     if numbers and len(numbers) == len(keys):
@@ -298,11 +292,6 @@ def split_text(text: str) -> tuple[str, str] | None:
     """Slot and value of ``hotel-area-north``, ``hotel-area=north``, ``hotel-area: north`` or ``hotel area north``.
 
     A text with several slots is none of these.
-
-    >>> split_text("hotel-book day-friday"), split_text("hotel-area = north"), split_text("no state")
-    (('hotel-book day', 'friday'), ('hotel-area', 'north'), None)
-    >>> split_text("hotel-area-north, hotel-stars-4"), split_text("hotel-name: the nook, by the river")
-    (None, ('hotel-name', 'the nook, by the river'))
     """
     if text[:1] in ("{", "["):
         return None
@@ -391,11 +380,6 @@ def found_in(text: str) -> Any:
     """The one object in the prose of a language model; None: there is none.
 
     What a model thinks before it answers is no answer.
-
-    >>> found_in('<think>{"a": 1}?</think> Here it is: {"hotel-area": "north"}. Is there more?')
-    {'hotel-area': 'north'}
-    >>> found_in('{"hotel-area": "north"} or {"hotel-area": "south"}'), found_in('<think>Is it {"a": "b"}')
-    (None, None)
     """
     answer = text.rpartition("</think>")[2]
     begin, end = answer.find("{"), answer.rfind("}") + 1
@@ -408,11 +392,7 @@ def found_in(text: str) -> Any:
 
 
 def written_out(text: str) -> Pairs | None:
-    """The slots and values of a text between semicolons, bars, line breaks or commas; None: some part is none.
-
-    >>> written_out("hotel-area=north; hotel-name=the nook, by the river"), written_out("north; and more")
-    ([('hotel-area', 'north'), ('hotel-name', 'the nook, by the river')], None)
-    """
+    """The slots and values of a text between semicolons, bars, line breaks or commas; None: some part is none."""
     whole = unfenced(text)
     for sign in ";|\n,":
         parts = [part.strip() for part in whole.split(sign) if part.strip()]

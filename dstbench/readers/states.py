@@ -128,13 +128,7 @@ def warn_of_notes(states: States) -> None:
 
 
 def _kind(note: str) -> tuple[str, int | None]:
-    """What a note shares with notes of its kind on other files, and the number that it begins with.
-
-    >>> _kind("1,204 gold states without a slot (first: dialogue MUL1, turn 0)")
-    ('gold states without a slot', 1204)
-    >>> _kind("1 gold state without a slot (first: dialogue MUL2, turn 0)")
-    ('gold states without a slot', 1)
-    """
+    """What a note shares with notes of its kind on other files, and the number that it begins with."""
     note = re.sub(r" \(first: .*\)", "", note)
     number, text = re.fullmatch(r"(?:(\d[\d,]*) (?!of \d))?(.*)", note, re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
     return (_plural(text), int(number.replace(",", ""))) if number else (text, None)
