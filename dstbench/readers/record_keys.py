@@ -22,8 +22,8 @@ from dstbench.readers.walk import Id, Step
 
 #: The values under each key, in a sample of the records.
 Columns: TypeAlias = dict[str, list[Any]]
-#: An id that ends in the turn.
-FLAG: Final = re.compile(  # or a pair, as Python prints it
+# An id that ends in the turn.
+_FLAG: Final = re.compile(  # or a pair, as Python prints it
     r"(?!turn[-_ ]?[0-9]*$)(?=\('.*\)$|.*[0-9]$)(?:\(')?(.+?)(?:', |[-_])(?:turn[-_]?)?([0-9]{1,9})\)?",
     re.IGNORECASE | re.DOTALL,
 )
@@ -173,7 +173,7 @@ def guess(
     gold = gold or either or next(iter(named(free, key_names.GOLD[0])), None)
     rest = [key for key in free if key not in (gold, pred)]
     dialogue = given.dialogue or _first(columns, _may_be_id, named(rest, DIALOGUE))
-    dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(_is_flag, columns[key])), None)
+    dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(flag_in, columns[key])), None)
     fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred)
     if dialogue is None and not names_dialogue:
         line, given = line_for(records[:_LISTED]) or ("", Keys())
@@ -217,7 +217,7 @@ def line_for(
         last_parts = {folded(key.rpartition(".")[2]): key for key in reversed([*keys])}
         return next((last_parts[name] for name in names if name in last_parts), None)
 
-    def first(columns: Columns, names: Sequence[str], kind: Callable[[Any], bool], *taken: str | None) -> str | None:
+    def first(columns: Columns, names: Sequence[str], kind: Callable[[Any], Any], *taken: str | None) -> str | None:
         keys = [key for key, column in columns.items() if key not in taken and _mostly(kind, column)]
         return of_names(keys, names) or next(iter(keys), None)
 
@@ -227,15 +227,21 @@ def line_for(
         gold = rest.pop(0)
     if pred is None and rest:
         pred = rest.pop(0)
-    turn = first(columns, TURN, _is_number, gold, pred)
+    turn = first(columns, TURN, turn_number, gold, pred)
     dialogue = None if names_dialogue else first(columns, DIALOGUE, _is_name, gold, pred, turn)
-    if turn is None and dialogue is not None and _mostly(_is_flag, columns[dialogue]):
+    if turn is None and dialogue is not None and _mostly(flag_in, columns[dialogue]):
         turn = dialogue
     if dialogue is None and len(around) > 1:
         dialogue = first(columns_of(around), DIALOGUE, _is_name)
     given = {"id": dialogue, "turn": turn, "gold": gold, "pred": pred}
     line = "--keys " + ",".join(f"{field}={key}" for field, key in given.items() if key is not None)
     return f"{line} may be what it needs", Keys(dialogue, turn, gold, pred)
+
+
+def flag_in(value: Any) -> tuple[str, int] | None:
+    """The dialogue and the turn in an id that ends in the turn; None: it is no such id."""
+    match = _FLAG.fullmatch(value) if isinstance(value, str) else None
+    return None if match is None else (match[1], int(match[2]))
 
 
 def turn_number(value: Any) -> int | None:
@@ -265,23 +271,23 @@ def _looks(cell: Any) -> bool | None:
 
 def _turn(columns: Columns, free: Collection[str]) -> str | None:
     """The key of the turn's number; None: there is none."""
-    keys = [key for key in named(free, TURN) if not _mostly(_is_flag, columns[key])]
-    numbers = [key for key in keys if _mostly(_is_number, columns[key])]
+    keys = [key for key in named(free, TURN) if not _mostly(flag_in, columns[key])]
+    numbers = [key for key in keys if _mostly(turn_number, columns[key])]
     if any(columns[key] != columns[numbers[0]] for key in numbers[1:]):
         what = f"{len(numbers)} keys could be the turn: {', '.join(numbers)}"
         raise KeysError(what, f"--keys turn={numbers[0]} chooses that one")
-    return _first(columns, _is_number, keys)
+    return _first(columns, turn_number, keys)
 
 
-def _first(columns: Columns, kind: Callable[[Any], bool], keys: Sequence[str]) -> str | None:
+def _first(columns: Columns, kind: Callable[[Any], Any], keys: Sequence[str]) -> str | None:
     """The first key most of whose values are of a kind; else the first key, so that reading it says what is wrong."""
     return next((key for key in keys if _mostly(kind, columns[key])), keys[0] if keys else None)
 
 
-def _mostly(kind: Callable[[Any], bool], column: list[Any]) -> bool:
-    """Whether most values are of a kind, nulls aside."""
-    values = [value for value in column if not is_missing(value)]
-    return 2 * sum(map(kind, values)) > len(values)
+def _mostly(kind: Callable[[Any], Any], column: list[Any]) -> bool:
+    """Whether most values, nulls aside, are of a kind: whether a function says neither None nor False of them."""
+    kinds = [kind(value) for value in column if not is_missing(value)]
+    return 2 * sum(found is not None and found is not False for found in kinds) > len(kinds)
 
 
 def _may_be_id(value: Any) -> bool:
@@ -292,14 +298,6 @@ def _may_be_id(value: Any) -> bool:
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) and len(value.split()) == 1
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, str) and FLAG.fullmatch(value) is not None
-
-
-def _is_number(value: Any) -> bool:
-    return turn_number(value) is not None
 
 
 def _listed(keys: Iterable[Any]) -> str:

@@ -22,7 +22,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import count, islice
 from typing import Any, Final, TypeAlias
@@ -38,12 +38,12 @@ from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import GOLD, PREDICTIONS, cumulative, folded, named, says_its_side
 from dstbench.readers.options import Keys, is_long
 from dstbench.readers.record_keys import (
-    FLAG,
     LIST,
     Fields,
     KeysError,
     Path,
     find_path,
+    flag_in,
     guess,
     has_states,
     hold_states,
@@ -158,19 +158,6 @@ def _walked(source: Source, documents: Documents, path: Path) -> Iterator[Turn]:
             yield turn._replace(content=with_inner(turn.content, source.keys)) if source.keys else turn
 
 
-def _turns_of(source: Source, documents: Documents | None = None) -> list[Turn]:
-    """The records in a file, or in documents."""
-    path: Path | None = () if documents is None and _is_csv(source) else None
-    documents = _documents(source) if documents is None else documents
-    path = _path(source, documents) if path is None else path
-    if path is None:  # reading says what is wrong
-        path = LIST if documents and isinstance(documents[0][1], list) else ()
-    try:
-        return [*_walked(source, documents, path)]
-    except Broken as error:
-        raise error.in_file(source, names_turn=False) from None
-
-
 def _sniff(source: Source) -> bool:
     documents = _documents(source, sample=True)
     path = () if _is_csv(source) else _path(source, documents)
@@ -201,15 +188,11 @@ def line_that_works(source: Source) -> str | None:
             [turn.content for turn in islice(_walked(trial, documents, way), _SAMPLE)] for way in (path, path[:inner])
         )
         line, trial.keys = line_for(records, around if inner else ()) or (None, None)
-        if trial.keys is not None:
-            path = _path(trial, documents) or path
-            rows = [*islice(_walked(trial, documents, path), _SAMPLE)]
-            if (opened := _opened(trial, rows)) is not None:
-                opened.add(StatesBuilder(trial.name, FORMAT.name))
-            return line if _sniff(trial) else None
+        if trial.keys is not None and (opened := _opened(trial, documents)) is not None:
+            opened.add(StatesBuilder(trial.name, FORMAT.name))
+        return line if trial.keys is not None and _sniff(trial) else None
     except (DstbenchError, KeysError, Broken, AttributeError, TypeError):  # of a layout that is none of records'
         return None
-    return line
 
 
 def keys_in(source: Source) -> list[str]:
@@ -232,7 +215,7 @@ def from_memory(
     source, builder = Source(name), StatesBuilder(name, FORMAT.name)
     source.keys, source.unreadable, source.hint = keys, unreadable, FORMAT.hint
     documents = _frame_rows(records) if isinstance(records, pl.DataFrame) else [("", [*records])]
-    if (read := _opened(source, _turns_of(source, documents))) is not None:
+    if (read := _opened(source, documents)) is not None:
         read.add(builder)
     states = noting_vanishing_slots(builder.build())
     return replace(states, format="jsonl") if read is not None and read.fields.are_own else states
@@ -273,13 +256,13 @@ def _csv_lines(source: Source, *, beginning: bool = False) -> Iterator[tuple[str
 
 
 def _read(source: Source, states: StatesBuilder) -> None:
-    if (records := _opened(source, _turns_of(source))) is not None:
+    if (records := _opened(source)) is not None:
         records.add(states)
 
 
 def spoken(source: Source) -> Iterator[Said]:
     """What was said in each turn of the records (see `Format.said`)."""
-    records = _opened(source, _turns_of(source), need_states=False)
+    records = _opened(source, need_states=False)
     if records is None or records.have_no_ids:
         return
     names = [*records.rows[0].content]
@@ -293,13 +276,21 @@ def spoken(source: Source) -> Iterator[Said]:
         yield *turn, system, user
 
 
-def _opened(source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> Records | None:
-    """The records at these places, checked; None: there are none."""
-    for row in rows:
-        if not isinstance(row.content, Mapping):
-            raise source.misshapen(f"{row.place}expected an object, found {clipped(str(row.content))}")
+def _opened(source: Source, documents: Documents | None = None, *, need_states: bool = True) -> Records | None:
+    """The records in a file, or in documents, checked; None: there are none."""
+    path: Path | None = () if documents is None and _is_csv(source) else None
+    documents = _documents(source) if documents is None else documents
+    path = _path(source, documents) if path is None else path
+    if path is None:  # reading says what is wrong
+        path = LIST if documents and isinstance(documents[0][1], list) else ()
     try:
+        rows = [*_walked(source, documents, path)]
+        for row in rows:
+            if not isinstance(row.content, Mapping):
+                raise source.misshapen(f"{row.place}expected an object, found {clipped(str(row.content))}")
         return Records.of(source, rows, need_states=need_states) if rows else None
+    except Broken as error:
+        raise error.in_file(source, names_turn=False) from None
     except KeysError as error:
         raise source.error(error.what, error.hint) from None
 
@@ -329,10 +320,8 @@ def _turns(row: Turn, sides: Sequence[str]) -> Iterator[Turn]:
         what = f"{row.place}{' and '.join(states)} do not have the same turns ({sizes} states)"
         raise KeysError(what, "a dialogue needs as many gold states as predicted ones")
     for at, turn in enumerate(turns):
-        content = {
-            key: cell[at] if isinstance(cell, list) and len(cell) == len(turns) else cell
-            for key, cell in row.content.items()
-        }
+        items = row.content.items()
+        content = {key: cell[at] if isinstance(cell, list) and len(cell) == len(turns) else cell for key, cell in items}
         content |= {key: of_side[turn] for key, of_side in states.items()}
         yield row._replace(place=f"{row.place}turn {turn}: ", content=content, number=turn)
 
@@ -353,21 +342,24 @@ def _of_one_speaker(rows: Sequence[Turn], fields: Fields) -> Sequence[Turn]:
     return [row._replace(number=next(numbers[row.dialogue])) for row in kept]
 
 
+def _where(row: Turn) -> dict[str, Any]:
+    """The dialogue and turn of a record, as written, for messages."""
+    ids = {"dialogue": row.dialogue, "turn": row.number}
+    return {name: value for name, value in ids.items() if type(value) in (str, int, float)}
+
+
+@dataclass
 class Records:
-    """Records of single turns, whose keys are known; messages name these if they are the file's own (`are_named`).
+    """Records of single turns, with their ids as written; messages name their keys if these are the file's own."""
 
-    `are_divided`: each was a whole dialogue, with the states of its turns.
-    """
-
-    def __init__(
-        self, source: Source, rows: Sequence[Turn], fields: Fields, *, are_named: bool = True, are_divided: bool = False
-    ) -> None:
-        self._source, self.rows, self.fields, self._are_named = source, rows, fields, are_named
-        self._are_divided = are_divided
-        # Which key gives the dialogue, and which the turn; None: the objects around the records do.
-        self._of_ids: list[tuple[str | None, str]] = [(fields.dialogue, "dialogue")]
-        #: The note on turns that are counted in their order; empty: they are numbered.
-        self.counted = ""
+    source: Source
+    rows: Sequence[Turn]
+    fields: Fields
+    are_named: bool = True
+    are_divided: bool = False  # each was a whole dialogue, with the states of its turns
+    groups: tuple[str, ...] = ()  # the keys of the objects that they are in, although they name their dialogues
+    ends_in_turn: bool = False  # the ids do
+    counted: str = ""  # the note on turns that are counted in their order; empty: they are numbered
 
     @classmethod
     def of(cls, source: Source, rows: Sequence[Turn], *, need_states: bool = True) -> Records:
@@ -376,12 +368,18 @@ class Records:
             rows = [row._replace(dialogue=name) for row in rows]
         names_dialogue, contents = rows[0].dialogue is not None, [row.content for row in rows]
         fields = guess(contents, source.keys, source.outside, names_dialogue=names_dialogue, need_states=need_states)
-        turns = _divided(rows, fields)
-        return cls(source, _of_one_speaker(turns, fields), fields, are_divided=turns is not rows)
+        divided = _divided(rows, fields)
+        turns, groups = _of_one_speaker(divided, fields), tuple[str, ...]()
+        if fields.dialogue is not None:
+            groups = tuple(dict.fromkeys(str(row.dialogue) for row in turns))
+            turns = [row._replace(dialogue=row.content.get(fields.dialogue)) for row in turns]
+        if fields.turn is not None:
+            turns = [row._replace(number=row.content.get(fields.turn)) for row in turns]
+        return cls(source, turns, fields, are_divided=divided is not rows, groups=groups)
 
     def add(self, states: StatesBuilder) -> None:
         """Add all turns and states, and the notes."""
-        fields, cells, sides = self.fields, StateCells(self._source.unreadable), dict[str, str]()
+        fields, cells, sides = self.fields, StateCells(self.source.unreadable), dict[str, str]()
         for side, key in (("gold", fields.gold), ("pred", fields.pred)):
             column = [row.content.get(key) for row in self.rows] if key is not None else []
             is_null = all(says_nothing(cell) if isinstance(cell, str) else is_missing(cell) for cell in column)
@@ -398,8 +396,7 @@ class Records:
             if not any(key in row.content for key in sides.values()) and fields.slot is None:
                 names = " nor ".join([*dict.fromkeys([*sides.values(), "gold", "pred"])][:2])
                 others = sorted(str(key) for key in row.content if key not in (fields.dialogue, fields.turn))[:12]
-                what = f"{row.place}neither {names}; unknown keys: {', '.join(others) or 'none'}"
-                raise self._source.misshapen(what, **self._where(row))
+                raise self._error(row, f"neither {names}; unknown keys: {', '.join(others) or 'none'}")
             for side, key in [*sides.items()][: 1 if fields.either else 2]:
                 if key not in row.content:
                     continue
@@ -408,13 +405,13 @@ class Records:
                 try:
                     cells.add_from(of, at, row.content[key], is_gold=is_gold)
                 except Misfit as error:
-                    place = f"{row.place}{key}: " if self._are_named else row.place
-                    where = {"is_gold": is_gold, "line": self._other_keys(), **self._where(row)}
-                    raise no_state(self._source, error, place, **where) from None
+                    place = f"{row.place}{key}: " if self.are_named else row.place
+                    where = {"is_gold": is_gold, "line": self._other_keys(), **_where(row)}
+                    raise no_state(self.source, error, place, **where) from None
         if self.have_no_ids:
             states.are_in_order = states.are_turns = True
             states.note(f"no ids: its {number_of(len(self.rows), 'record')} are taken for gold's turns in their order")
-        for note in (self.counted, self._keys_used(sides) if self._are_named else "", *cells.notes()):
+        for note in (self.counted, self._keys_used(sides) if self.are_named else "", *cells.notes()):
             if note:
                 states.note(note)
 
@@ -424,11 +421,8 @@ class Records:
         sides = [(getattr(keys, side), key) for side in ("gold", "pred") if (key := getattr(self.fields, side))]
         return line if all(other is not None and other.startswith(f"{key}.") for other, key in sides) else ""
 
-    def _where(self, row: Turn) -> dict[str, Any]:
-        """The dialogue and turn of a record, as written in it, for messages."""
-        fields = (("dialogue", self.fields.dialogue, row.dialogue), ("turn", self.fields.turn, row.number))
-        of_row = {name: row.content.get(key, around) for name, key, around in fields}
-        return {name: value for name, value in of_row.items() if type(value) in (str, int, float)}
+    def _error(self, row: Turn, what: str) -> DstbenchError:
+        return self.source.misshapen(f"{row.place}{what}", **_where(row))
 
     def _joined(self, sides: Mapping[str, str]) -> list[tuple[Turn, tuple[str, int]]]:
         """A record for each turn, from those of one slot each."""
@@ -443,7 +437,7 @@ class Records:
                 if isinstance(slot, str):
                     content[key].append({"domain": domain, "slot": slot, "value": value})
                 elif side == "gold":
-                    raise self._source.misshapen(f"{row.place}a gold value without a slot", **self._where(row))
+                    raise self._error(row, "a gold value without a slot")
                 else:
                     unpredicted.add(turn)  # as a long table marks such a turn
         for turn in unpredicted:
@@ -452,25 +446,24 @@ class Records:
 
     def _keys_used(self, sides: Mapping[str, str]) -> str:
         """Which keys were used; empty: dstbench's own, or those that the user gives, and no others could be meant."""
-        fields = self.fields
+        fields, ids = self.fields, [(self.fields.dialogue, "dialogue"), (self.fields.turn, "turn")]
+        if self.ends_in_turn:
+            ids = [(fields.dialogue, "dialogue and turn")]
+        around = [
+            word for key, word in ids if key is None and not (word == "turn" and (self.are_divided or self.counted))
+        ]
         words = [(fields.gold, "states")] if fields.either else [(key, side) for side, key in sides.items()]
-        used = [*self._of_ids, (fields.slot, "slot"), (fields.domain, "domain"), *words]
+        used = [*ids, (fields.slot, "slot"), (fields.domain, "domain"), *words]
         keys = [(key, word) for key, word in used if key is not None]
         usual = {key for key, word in keys if folded(key) == word or (key, word) == ("dialogue_id", "dialogue")}
-        around = [word for key, word in self._of_ids if key is None and not (self._are_divided and word == "turn")]
-        groups = [*dict.fromkeys(str(row.dialogue) for row in self.rows)] if fields.dialogue is not None else []
         further = []
-        if "dialogue" in around and self.rows[0].dialogue == self._source.dialogue:
-            further.append("dialogue from the file's name")
-        elif around:
+        if around and not self.have_no_ids:
             further.append(f"{' and '.join(around)} from the objects around the records")
-        if self._are_divided:
-            further.append("turn from a state's place among its dialogue's")
-        if 1 < len(groups) <= _GROUPS and not any(map(str.isdecimal, "".join(groups))):
-            further.append(f"records under {', '.join(groups)} are read together")
+        if 1 < len(self.groups) <= _GROUPS and not any(map(str.isdecimal, "".join(self.groups))):
+            further.append(f"records under {', '.join(self.groups)} are read together")
         if fields.unused:
             further.append(f"not used: {', '.join(fields.unused)}")
-        given = vars(self._source.keys).values() if self._source.keys else ()
+        given = vars(self.source.keys).values() if self.source.keys else ()
         if not further and all(key in usual or key in given for key, _ in keys):
             return ""
         names = ", ".join(key if key in usual else f"{key} as {word}" for key, word in keys)
@@ -481,20 +474,18 @@ class Records:
     @cached_property
     def turns(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record."""
-        fields, given, rows = self.fields, self._source.keys, self.rows
+        fields, given, rows = self.fields, self.source.keys, self.rows
         if self.have_no_ids:
-            self._of_ids = []
             return [(str(number), 0) for number in range(len(rows))]
-        is_whole = given is not None and given.dialogue is not None  # as the user says
         is_split = fields.turn is not None and fields.turn == fields.dialogue
         if not is_split and (fields.turn is not None or all(row.number is not None for row in rows)):
-            self._of_ids.append((fields.turn, "turn"))
             return [(self._dialogue(row), self._turn(row)) for row in rows]
-        if is_split or (not is_whole and self._end_in_turns()):
-            self._of_ids = [(fields.dialogue, "dialogue and turn")]
+        is_whole = given is not None and given.dialogue is not None  # as the user says
+        self.ends_in_turn = is_split or (not is_whole and self._end_in_turns())
+        if self.ends_in_turn:
             return self._split()
         if fields.slot is not None:
-            raise self._source.error("rows of one slot each, and no key says of which turn", "--keys turn=KEY names it")
+            raise self.source.error("rows of one slot each, and no key says of which turn", "--keys turn=KEY names it")
         numbers = defaultdict[str, Iterator[int]](count)
         turns = [(name, next(numbers[name])) for name in map(self._dialogue, rows)]
         cells = [row.content.get(key) for row in rows for key in {fields.gold, fields.pred} - {None}]
@@ -503,7 +494,7 @@ class Records:
         if len(numbers) == len(turns) and any(are_texts):
             what = "one record per dialogue, with lists of texts that are one state or the states of several turns"
             hint = "give each record a key turn if they are one state, each turn a list if several"
-            raise self._source.error(what, hint)
+            raise self.source.error(what, hint)
         sizes = f"{number_of(len(turns), 'record')} of {number_of(len(numbers), 'dialogue')}"
         self.counted = f"no turn numbers: {sizes}, counted in their order"
         return turns
@@ -513,12 +504,6 @@ class Records:
         """Whether nothing names the dialogues, so that only the order of gold's turns tells whose states these are."""
         return self.fields.dialogue is None and all(row.dialogue is None for row in self.rows)
 
-    @property
-    def _ids(self) -> list[Any]:
-        """The dialogues' ids, as they are written; without a key, those of the objects around the records."""
-        key = self.fields.dialogue
-        return [row.dialogue if key is None else row.content.get(key) for row in self.rows]
-
     def _end_in_turns(self) -> bool:
         """Whether the dialogues' ids end in the turn.
 
@@ -527,8 +512,8 @@ class Records:
         number in every record, unpadded, which counts the turns of several dialogues, of each from 0 or 1. If it does
         not, or is padded to a turn's few digits, either reading may be wrong, which is an error.
         """
-        texts, is_long = self._ids, self.fields.slot is not None
-        if 2 * sum(isinstance(text, str) and FLAG.fullmatch(text) is not None for text in texts) <= len(texts):
+        texts, is_long = [row.dialogue for row in self.rows], self.fields.slot is not None
+        if 2 * sum(flag_in(text) is not None for text in texts) <= len(texts):
             return False
         if not is_long and 2 * len(set(map(str, texts))) <= len(texts):
             return False  # several records of a dialogue, in their order
@@ -548,38 +533,35 @@ class Records:
         why = "they are padded" if padded else "they do not count each of several dialogues' turns"
         what = f"ids such as {texts[0]!r} may end in the turn, or be numbered themselves, as {why}"
         hint = f"--keys id={key} if they are whole, --keys id={key},turn={key} if they end in the turn"
-        raise self._source.error(what, hint if key else "give each record a key turn")
+        raise self.source.error(what, hint if key else "give each record a key turn")
 
     def _split(self) -> list[tuple[str, int]]:
         """Dialogue and turn of each record, by ids that end in the turn."""
-        turns = []
-        for row, text in zip(self.rows, self._ids, strict=True):
-            match = FLAG.fullmatch(text) if isinstance(text, str) else None
-            if match is None:
-                what = f"{row.place}{self.fields.dialogue or 'the key'} {text!r} has no turn at its end, unlike others"
-                raise self._source.error(what, "others are of the form <dialogue>-<turn>")
-            turns.append((match[1], int(match[2])))
-        return turns
+        turns = [flag_in(row.dialogue) for row in self.rows]
+        if None in turns:
+            row = self.rows[turns.index(None)]
+            what = f"{self.fields.dialogue or 'the key'} {row.dialogue!r} has no turn at its end, unlike others"
+            raise self.source.error(f"{row.place}{what}", "others are of the form <dialogue>-<turn>")
+        return [*filter(None, turns)]
 
     def _dialogue(self, row: Turn) -> str:
-        key = self.fields.dialogue
-        dialogue = without_numpy(row.dialogue if key is None else row.content.get(key))
+        key, dialogue = self.fields.dialogue, without_numpy(row.dialogue)
         if isinstance(dialogue, float) and dialogue.is_integer():
             dialogue = int(dialogue)
         if isinstance(dialogue, bool) or not isinstance(dialogue, (str, int)):
             what = f"{key}: {in_words(dialogue)} is not an id" if dialogue is not None else f"no {key or 'dialogue id'}"
-            raise self._source.misshapen(f"{row.place}{what} here", **self._where(row))
+            raise self._error(row, f"{what} here")
         return str(dialogue)
 
     def _turn(self, row: Turn) -> int:
         key = self.fields.turn
-        value = row.number if key is None else row.content.get(key)
-        if (number := turn_number(value)) is not None:
+        if (number := turn_number(row.number)) is not None:
             return number
-        if value is None:
-            raise self._source.misshapen(f"{row.place}no {key} here", **self._where(row))
+        if row.number is None:
+            raise self._error(row, f"no {key} here")
         what = f"{row.place}{key or 'the key'}: the turn is not a number"
-        raise self._source.error(what, "--keys turn=KEY chooses another key", **self._where(row) | {"turn": str(value)})
+        where = _where(row) | {"turn": str(row.number)}
+        raise self.source.error(what, "--keys turn=KEY chooses another key", **where)
 
 
 # --- formats ----------------------------------------------------------------------------------------------------------
@@ -638,7 +620,7 @@ def _are_states(document: Any) -> bool:
         return False
     for key, cell in document.items():
         has_turns = isinstance(cell, dict) and any(turn_number(inner) is not None for inner in cell)
-        is_one = isinstance(cell, list) or (FLAG.fullmatch(key) is not None and not has_turns)
+        is_one = isinstance(cell, list) or (flag_in(key) is not None and not has_turns)
         if cell and not (is_one and could_be_state(cell)):
             return False
     return any(document.values())
@@ -692,11 +674,10 @@ def _turns_of_side(source: Source, document: Any, *, is_sample: bool = False) ->
     """The turns of one side, whose contents are their states; of a sample, it is not said what may be one state."""
     are_states = _are_states(document)
     for key, cell in document.items() if isinstance(document, dict) else enumerate(document):
-        flag = FLAG.fullmatch(key) if isinstance(key, str) else None
-        what = None
+        flag, what = flag_in(key), None
         if are_states:
             yield Turn(key, None, cell)
-        elif flag is not None and is_multiwoz(flag[1]) and not is_sample:
+        elif flag is not None and is_multiwoz(flag[0]) and not is_sample:
             what = "the key ends in a turn, and has the states of several turns"
         elif lists_slots(cell) and not is_sample:
             what = "a list of slots, which is one state, where the states of a dialogue must be"
