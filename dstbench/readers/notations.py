@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.frames import FRAME, frame_value
-from dstbench.readers.shapes import Kinds, Misfit, clipped, typed
+from dstbench.readers.source import Kinds, Misfit, clipped, typed
 from dstbench.readers.states import State
 from dstbench.schema.core import BETWEEN
 

@@ -52,8 +52,7 @@ from dstbench.readers.record_keys import (
     turn_number,
     with_inner,
 )
-from dstbench.readers.shapes import Misfit, clipped, in_words
-from dstbench.readers.source import is_multiwoz, values
+from dstbench.readers.source import Misfit, clipped, in_words, is_multiwoz, values
 from dstbench.readers.state_cells import (
     StateCells,
     could_be_state,

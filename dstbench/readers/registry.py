@@ -21,8 +21,7 @@ from dstbench.readers.key_names import DIALOGUE
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
 from dstbench.readers.record_keys import KeysError, flag_in, present
 from dstbench.readers.rows import Row, row_of
-from dstbench.readers.shapes import in_words
-from dstbench.readers.source import dialogue_in, is_multiwoz
+from dstbench.readers.source import dialogue_in, in_words, is_multiwoz
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
 from dstbench.typing import Unreadable

@@ -182,11 +182,6 @@ def literal(text: str) -> tuple[str, ...] | None:
     return tuple(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
 
 
-def _sniff_bars(source: Source) -> bool:
-    first = source.raw.lstrip().partition(b"\n")[0]
-    return source.kind == "text" and first.count(_BAR.encode()) >= _PARTS - 1
-
-
 def _read_bars(source: Source, states: StatesBuilder) -> None:
     if source.kind != "text":
         raise source.misshapen(f"no lines with {_BAR}")
@@ -240,7 +235,9 @@ LDST: Final = Format(
     title="LDST (test_LLM_result.txt); needs the dataset as --gold",
     holds=("pred",),
     example="dialogues_001.json|||0|||0|||4|||hotel|||area|||['north']",
-    sniff=_sniff_bars,
+    sniff=lambda source: (
+        source.kind == "text" and source.raw.lstrip().partition(b"\n")[0].count(_BAR.encode()) >= _PARTS - 1
+    ),
     reader=_read_bars,
     omits=("", "NONE", "not mentioned"),
     finish=lambda lines: (
@@ -252,10 +249,6 @@ LDST: Final = Format(
 
 
 # --- dstbench's own ---------------------------------------------------------------------------------------------------
-
-
-def _decoded_own(source: Source) -> list[Any]:
-    return source.json if source.kind == "json" else [item for _, item in source.json_lines()]
 
 
 def _sniff_own(source: Source) -> bool:
@@ -276,7 +269,7 @@ _ROW: Final = Row(
     title="dstbench's own: one JSON object per line and turn",
     example='{"dialogue_id": "MUL9901", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}',
     path="[dialogue=dialogue_id,turn=turn]", gold="gold?:flat", pred="pred?:flat", said=("system", "user"),
-    decode=_decoded_own,
+    decode=lambda source: source.json if source.kind == "json" else [item for _, item in source.json_lines()],
     document=lambda source, row: (Document if source.kind == "json" else LinesDocument)(source, row),
 )  # fmt: skip
 JSONL: Final[Format] = replace(

@@ -31,8 +31,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.errors import DstbenchError, number_of
 from dstbench.readers.key_names import DIALOGUE_ONLY, TURN, named, says_its_side, turn_in
 from dstbench.readers.notations import split_span, split_triple
-from dstbench.readers.shapes import Misfit, Repeated, clipped, in_words
-from dstbench.readers.source import Source
+from dstbench.readers.source import Misfit, Repeated, Source, clipped, in_words
 from dstbench.readers.states import UNREADABLE, Pairs, SideBuilder
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Unreadable

@@ -98,11 +98,6 @@ def note_oracle(source: Source, states: StatesBuilder, _: Sequence[Turn]) -> Non
         states.note("its name says oracleBelief: the model was given the gold states")
 
 
-def is_world_log(source: Source) -> bool:
-    """Whether the first line has a list ``dialog``."""
-    return isinstance((source.first_line("dialog") or {}).get("dialog"), list)
-
-
 def last_in_world_log(text: str) -> tuple[str | None, str | None]:
     """What system and user said last in ``<user> a <system> b <user> c``; None: it does not say."""
     words = [word.strip() for word in re.split(r"<(user|system)>", text)[1:]]
@@ -235,12 +230,6 @@ def simulated_domain(dialogue: Any) -> str:
     return ""
 
 
-def is_dump(source: Source) -> bool:
-    """Whether a JSON object has slots and predictions."""
-    keys = source.json.keys() if source.kind == "json" and isinstance(source.json, dict) else set()
-    return {"slots", "predictions"} <= keys
-
-
 def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     """The states by dialogue and turn."""
     document = source.convert(source.json, dict[str, Any])
@@ -271,7 +260,9 @@ ROWS: Final[dict[str, Row]] = {
             name="savn", title="dump of SAVN (see `dstbench help own-data`); needs --gold",
             example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901": {"0": ["north", "none"]}}}',
             path="{dialogue} {turn}", pred=":flat", omits=("none",), decode=decoded_dump,
-            options={"sniff": is_dump},
+            options={
+                "sniff": lambda file: file.kind == "json" and file.first_line("slots", "predictions") is not None
+            },
         ),
         # Its states are only the wrong slots, whose values change with every change of these, as the authors' script
         # counts each as a new error. This gives JGA, FGA and the slot accuracy over all slots of the file.
@@ -330,9 +321,12 @@ ROWS: Final[dict[str, Row]] = {
                     '{"text": "hotel area north,"}]]}',
             path="dialog [dialogue=0.dial_id,turn=0.turn_num]", lines=True, gold=":labels", pred="1.text:commas",
             omits=("not mentioned",), said=("", "0.text"), divide=last_in_world_log,
-            options={"sniff": is_world_log, "finish": noting_gaps(
-                ": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"
-            )},
+            options={
+                "sniff": lambda source: isinstance((source.first_line("dialog") or {}).get("dialog"), list),
+                "finish": noting_gaps(
+                    ": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"
+                ),
+            },
         ),
         # a value that contains a comma is split there, as in the authors' code
         Row(

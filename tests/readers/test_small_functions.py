@@ -14,7 +14,7 @@ from dstbench.readers.notations import split_span, split_triple
 from dstbench.readers.options import Keys, is_long, parse_keys
 from dstbench.readers.record_keys import turn_number
 from dstbench.readers.records import are_lists
-from dstbench.readers.shapes import clipped, in_words
+from dstbench.readers.source import clipped, in_words
 from dstbench.readers.special import detokenised, literal
 from dstbench.readers.state_cells import found_in, split_text, states_in, written_out
 from dstbench.readers.states import _kind
