@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -64,12 +65,6 @@ class Fields:
         """Whether the state may be gold or predicted, because its key does not say which."""
         return self.gold is not None and self.gold == self.pred
 
-    @property
-    def are_own(self) -> bool:
-        """Whether the keys are dstbench's own."""
-        own = (self.dialogue, "dialogue_id"), (self.turn, "turn"), (self.gold, "gold"), (self.pred, "pred")
-        return self.slot is None and all(key in (None, name) for key, name in own)
-
 
 def is_record(record: Mapping[str, Any], given: Keys | None = None) -> bool:
     """Whether an object alone, without others beside it, looks like the record of a turn, or of a whole dialogue."""
@@ -113,12 +108,11 @@ def with_dots(record: Mapping[Any, Any], *, always: bool = False) -> dict[str, A
 
 def columns_of(records: Iterable[Mapping[str, Any]]) -> Columns:
     """The first values under each key."""
-    columns: Columns = {}
+    columns = defaultdict[Any, list[Any]](list)
     for record in records:
         for key, value in record.items():
-            column = columns.setdefault(key, [])
-            if len(column) < _SAMPLE:
-                column.append(value)
+            if len(columns[key]) < _SAMPLE:
+                columns[key].append(value)
     return columns
 
 
@@ -135,10 +129,8 @@ def guess(
     given = present(columns, keys or Keys(), outside)
     taken = {given.dialogue, given.turn, given.gold, given.pred, given.system, given.user}
     free = [key for key in columns if isinstance(key, str) and key not in taken]
-    slots = [
-        key for key in named(free, key_names.SLOT) if all(isinstance(c, str) or is_missing(c) for c in columns[key])
-    ]
-    slot = next(iter(slots), None)
+    are_texts = {key: all(isinstance(cell, str) or is_missing(cell) for cell in columns[key]) for key in free}
+    slot = next((key for key in named(free, key_names.SLOT) if are_texts[key]), None)
     utterances = {slot, *named(free, key_names.SYSTEM + key_names.USER)}
     looks = {key: hold_states(column) for key, column in columns.items() if key not in utterances}
     holding = {key for key, look in looks.items() if look}
@@ -146,10 +138,9 @@ def guess(
 
     def key_of(side: str, *levels: Sequence[str]) -> str | None:
         """The one key of a side that may hold states, which has one of the first of these names that a key has."""
+        may_hold = [key for key in free if is_long or key in _OWN or looks.get(key) is not False]
         for names in levels:
-            claims = [
-                key for key in free if folded(key) in names and (is_long or looks[key] is not False or key in _OWN)
-            ]
+            claims = [key for key in may_hold if folded(key) in names]
             if len(claims) > 1:
                 lines = " or ".join(f"--keys {of}={claims[0]}" for of in (_OWN if side == "either" else [side]))
                 what = f"{len(claims)} keys could be {_WORDS[side]}: {', '.join(claims)}"
@@ -188,15 +179,13 @@ def guess(
 
 def present(columns: Collection[Any], given: Keys, outside: Collection[str] = ()) -> Keys:
     """The keys that the user gives, without optional ones that no record has."""
-    absent: dict[str, None] = {}
-    for field in ("dialogue", "turn", "gold", "pred", "system", "user"):
-        key = getattr(given, field)
-        if key is not None and key not in columns:
-            if not given.optional and key not in outside:
-                hint = did_you_mean(key, map(str, columns)) or f"there are: {_listed(columns)}"
-                raise KeysError(f"no record has the key {key!r} (keys: {field}={key})", hint)
-            absent[field] = None
-    return Keys(**{**vars(given), **absent})
+    fields = ("dialogue", "turn", "gold", "pred", "system", "user")
+    absent = {field: key for field in fields if (key := getattr(given, field)) is not None and key not in columns}
+    for field, key in absent.items():
+        if not given.optional and key not in outside:
+            hint = did_you_mean(key, map(str, columns)) or f"there are: {_listed(columns)}"
+            raise KeysError(f"no record has the key {key!r} (keys: {field}={key})", hint)
+    return Keys(**{**vars(given), **dict.fromkeys(absent)})
 
 
 def line_for(

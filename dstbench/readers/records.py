@@ -217,7 +217,9 @@ def from_memory(
     if (read := _opened(source, documents)) is not None:
         read.add(builder)
     states = noting_vanishing_slots(builder.build())
-    return replace(states, format="jsonl") if read is not None and read.fields.are_own else states
+    own = {"dialogue": "dialogue_id", "turn": "turn", "gold": "gold", "pred": "pred", "slot": ""}
+    are_own = read is not None and all(getattr(read.fields, field) in (None, key) for field, key in own.items())
+    return replace(states, format="jsonl") if are_own else states
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
@@ -673,20 +675,16 @@ def _turns_of_side(source: Source, document: Any, *, is_sample: bool = False) ->
     """The turns of one side, whose contents are their states; of a sample, it is not said what may be one state."""
     are_states = _are_states(document)
     for key, cell in document.items() if isinstance(document, dict) else enumerate(document):
-        flag, what = flag_in(key), None
+        flag, what = flag_in(key), "a list of slots" if lists_slots(cell) else in_words(cell)
+        has_turn = flag is not None and is_multiwoz(flag[0]) and not is_sample
         if are_states:
             yield Turn(key, None, cell)
-        elif flag is not None and is_multiwoz(flag[0]) and not is_sample:
-            what = "the key ends in a turn, and has the states of several turns"
-        elif lists_slots(cell) and not is_sample:
-            what = "a list of slots, which is one state, where the states of a dialogue must be"
-        elif not isinstance(cell, (list, dict)):
-            what = f"{in_words(cell)}, where the states of a dialogue must be"
+        elif has_turn or (lists_slots(cell) and not is_sample) or not isinstance(cell, (list, dict)):
+            what += " under a key that ends in a turn" if has_turn else ""
+            raise source.misshapen(f"{what}, where the states of a dialogue must be", dialogue=str(key))
         else:
             turns = cell.items() if isinstance(cell, dict) else enumerate(cell)
             yield from (Turn(str(key), number, state) for number, state in turns)
-        if what:
-            raise source.misshapen(what, dialogue=str(key))
 
 
 STATE_LISTS: Final = Format(
