@@ -80,15 +80,11 @@ class Document:
 
     def drop(self, dialogues: Collection[str]) -> None:
         """Leave out the dialogues of these names, spelled as in the file."""
-        walker, step, top = self.row.walker(self.source), self.row.steps[0], Turn(None, None, self.content)
-
-        def is_kept(key: Any, item: Any) -> bool:
-            return walker.below(step, key, item, top).dialogue not in dialogues
-
+        gone = {id(turn.around) for turn in self.turns() if turn.dialogue in dialogues}
         if isinstance(self.content, dict):
-            self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}
+            self.content = {key: item for key, item in self.content.items() if id(item) not in gone}
         else:
-            self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
+            self.content = [item for item in self.content if id(item) not in gone]
 
     def dump(self) -> bytes:
         """The file's new content, laid out as the old one is."""

@@ -140,21 +140,17 @@ def _plural(text: str) -> str:
 
 
 def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
-    """The notes of several files: one for each kind, with the sum of their numbers and the place of the first."""
-    kinds: dict[str, list[tuple[str, str, int | None]]] = {}
+    """The notes of several files: one for each kind, with the sum of their numbers."""
+    kinds: dict[str, list[tuple[str, int | None]]] = {}
     for part in parts:
         for note in part.notes:
-            text = note.removeprefix(f"{part.source}: ")
-            kind, count = _kind(text)
-            kinds.setdefault(kind, []).append((note, text, count))
+            kind, count = _kind(note.removeprefix(f"{part.source}: "))
+            kinds.setdefault(kind, []).append((note, count))
     notes = []
-    for of_kind in kinds.values():
-        first, text, count = of_kind[0]
-        if len(of_kind) > 1:
-            total = sum(each or 0 for *_, each in of_kind)
-            text = text if count is None else f"{total:,} {_plural(text.partition(' ')[2])}"
-            first = f"{source}: {text} (in {len(of_kind):,} of {len(parts):,} files)"
-        notes.append(first)
+    for kind, ((first, counted), *others) in kinds.items():
+        total = "" if counted is None else f"{counted + sum(count or 0 for _, count in others):,} "
+        whole = f"{source}: {total}{kind} (in {len(others) + 1:,} of {len(parts):,} files)"
+        notes.append(whole if others else first)
     return tuple(notes)
 
 
