@@ -8,8 +8,8 @@
 - `registry`: all formats, and `read`, of files and of decoded JSON in memory; `folder`: which files of a folder to read
 - `format`: what a format is; `source`: a file, its JSON, and where this is not of a type; `states`: what is
   read, and its builder; `options`, and `renaming` by the user's maps
-- `records`: turns under any keys, and lists of states; `record_keys` says where records are and what their keys hold;
-  `key_names` has the usual names of keys, and `state_cells` knows how people write states
+- `records`: turns under any keys, and lists of states; `key_names` has the usual names of keys, and `state_cells` knows
+  how people write states
 - `contexts`: what was said; `frames`: intents and requested slots; `ontology`: the values that slots may have
 
 The names below are imported when they are first used, because a run that already is a long table needs no reader.

@@ -19,7 +19,7 @@ from dstbench.readers.folder import data_files
 from dstbench.readers.format import Format, Source, States, checked_format
 from dstbench.readers.key_names import DIALOGUE
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
-from dstbench.readers.record_keys import KeysError, flag_in, present
+from dstbench.readers.records import KeysError, flag_in, present
 from dstbench.readers.rows import Row, row_of
 from dstbench.readers.source import dialogue_in, in_words, is_multiwoz
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split

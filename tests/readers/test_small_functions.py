@@ -12,8 +12,7 @@ from dstbench.readers.frames import frame_value, requested_f1, same_intent
 from dstbench.readers.key_names import folded, turn_in
 from dstbench.readers.notations import split_span, split_triple
 from dstbench.readers.options import Keys, is_long, parse_keys
-from dstbench.readers.record_keys import turn_number
-from dstbench.readers.records import are_lists
+from dstbench.readers.records import are_lists, turn_number
 from dstbench.readers.source import clipped, in_words
 from dstbench.readers.special import detokenised, literal
 from dstbench.readers.state_cells import found_in, split_text, states_in, written_out
