@@ -27,6 +27,8 @@ _FEW, _FEW_OF_DIALOGUE = 50, 7
 # What slots and values do not look like, but states and lists: {"area": "north"}, or [hotel] area north.
 _SEEMING_STATES: Final = {"slot": r"^\s*[\[{]", "value": r"^\s*(\{.*\}\s*$|\[.*\])"}
 _KEY: Final = ["dialogue", "turn"]
+# What follows a note: the place of the first of what it counts.
+_FIRST: Final = re.compile(r" \(first: .*\)")
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,7 @@ def warn_of_notes(states: States) -> None:
 
 def _kind(note: str) -> tuple[str, int | None]:
     """What a note shares with notes of its kind on other files, and the number that it begins with."""
-    note = re.sub(r" \(first: .*\)", "", note)
-    number, text = re.fullmatch(r"(?:(\d[\d,]*) (?!of \d))?(.*)", note, re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
+    number, text = re.fullmatch(r"(?:(\d[\d,]*) (?!of \d))?(.*)", _FIRST.sub("", note), re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
     return (_plural(text), int(number.replace(",", ""))) if number else (text, None)
 
 
@@ -140,7 +141,7 @@ def _plural(text: str) -> str:
 
 
 def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
-    """The notes of several files: one for each kind, with the sum of their numbers."""
+    """The notes of several files: one for each kind, with the sum of their numbers and the place of the first."""
     kinds: dict[str, list[tuple[str, int | None]]] = {}
     for part in parts:
         for note in part.notes:
@@ -149,7 +150,8 @@ def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
     notes = []
     for kind, ((first, counted), *others) in kinds.items():
         total = "" if counted is None else f"{counted + sum(count or 0 for _, count in others):,} "
-        whole = f"{source}: {total}{kind} (in {len(others) + 1:,} of {len(parts):,} files)"
+        place = "".join(_FIRST.findall(first))
+        whole = f"{source}: {total}{kind}{place} (in {len(others) + 1:,} of {len(parts):,} files)"
         notes.append(whole if others else first)
     return tuple(notes)
 

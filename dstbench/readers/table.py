@@ -19,10 +19,10 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import number_of
 from dstbench.io import archives
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.format import Source, States, StatesBuilder
+from dstbench.readers.format import Source, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, PREDICTIONS, TURN, named
 from dstbench.readers.rows import Document, Row
-from dstbench.readers.states import in_order, noting_gaps, with_note
+from dstbench.readers.states import in_order, noting_gaps
 from dstbench.readers.walk import Turn
 
 # Share of right turns from which a run is suspected, and the number of turns below which none is.
@@ -121,15 +121,13 @@ def is_icdst(turn: Turn) -> bool:
     return is_alone and not any(isinstance(turn.content.get(key), (list, str)) for key in ("slot_values", "pred"))
 
 
-def doubt_gold(states: States) -> States:
-    """Note that gold may be altered."""
-    if states.pred is None:
-        return states
-    return with_note(
-        states,
-        "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-        "--gold FILE replaces it, and shows which turns an interrupted run has not reached",
-    )
+def doubt_gold(_: Source, states: StatesBuilder, __: Sequence[Turn]) -> None:
+    """Note that gold may be altered, in a file of predictions."""
+    if states.pred.present:
+        states.note(
+            "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
+            "--gold FILE replaces it, and shows which turns an interrupted run has not reached"
+        )
 
 
 def is_mwzeval(turn: Turn) -> bool:
@@ -374,7 +372,7 @@ ROWS: Final[dict[str, Row]] = {
             example='[{"ID": "MUL9901.json", "turn_id": 0, "slot_values": {"hotel-area": "north"}, "pred": {}}]',
             path="[dialogue=ID,turn=turn_id]", gold="slot_values:written", pred="pred?:written or null",
             marks=("ID", "turn_id", "slot_values"), matches=is_icdst,
-            said=("dialog.sys.-1", "dialog.usr.-1"), options={"finish": doubt_gold},
+            said=("dialog.sys.-1", "dialog.usr.-1"), after=doubt_gold,
         ),
         # a turn without `state` has no prediction, which is not the same as an empty state
         Row(
