@@ -41,7 +41,7 @@ from dstbench.readers import key_names
 from dstbench.readers.format import Format, Said, Source, States, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, TURN, cumulative, folded, named, says_its_side, turn_in
 from dstbench.readers.options import Keys, is_long
-from dstbench.readers.source import Misfit, clipped, in_words, is_multiwoz, values
+from dstbench.readers.source import Misfit, clipped, in_words, is_multiwoz, objects
 from dstbench.readers.state_cells import (
     DOMAINS,
     StateCells,
@@ -61,7 +61,7 @@ from dstbench.typing import Unreadable
 _SAMPLE: Final = 200
 _ENOUGH: Final = 20
 # The levels of a document at which keys are looked for, and the deepest nesting of records.
-_DEEP: Final = 6
+_DEEP: Final = 5
 _DEEPEST: Final = 4
 # Bytes of a CSV file in which its header and the first records are.
 _BEGINNING: Final = 1 << 18
@@ -535,8 +535,7 @@ def line_that_works(source: Source) -> str | None:
 def keys_in(source: Source) -> list[str]:
     """The keys of the first objects in a file, each once, or its columns; none if there is only one column."""
     documents = [document for _, document in _documents(source, sample=True)]
-    objects = [value for depth in range(_DEEP) for value in values(documents, depth) if isinstance(value, dict)]
-    keys = [*dict.fromkeys(key for value in objects for key in value)]
+    keys = [*dict.fromkeys(key for value in objects(documents, _DEEP) for key in value)]
     return keys if len(keys) > 1 else []
 
 

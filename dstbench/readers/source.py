@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from types import NoneType
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
@@ -292,30 +292,26 @@ _AROUND: Final = frozenset({
 })  # fmt: skip
 # The most keys of a wrapper that are looked at.
 _MOST: Final = 20
+_NESTED: Final = (Mapping, list)
 
 
 def dialogue_in(content: Any, names: Collection[str] = DIALOGUE_ONLY) -> str | None:
     """The first dialogue that decoded JSON, or objects a level or two below, name; None: none."""
-    for item in (content, *values(content, 1), *values(content, 2)):
-        for name, text in item.items() if isinstance(item, Mapping) else ():
+    for item in objects(content, 2):
+        for name, text in item.items():
             word = folded(name) if isinstance(name, str) else None
             if word in DIALOGUE_ONLY or (word in names and isinstance(text, str)):
                 return str(text)
     return None
 
 
-def values(document: Any, depth: int, most: int = 20) -> list[Any]:
-    """Some of the values `depth` levels down in decoded JSON."""
+def objects(document: Any, depth: int, most: int = 20) -> Iterator[Mapping[Any, Any]]:
+    """Some of the objects on each of the first levels of decoded JSON, from level 0 to `depth`."""
     level = [document]
-    for _ in range(depth):
-        below: list[Any] = []
-        for item in level:
-            inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-            below.extend(islice(inner, most))
-            if len(below) >= most:
-                break
-        level = below[:most]
-    return level
+    for _ in range(depth + 1):
+        yield from (item for item in level if isinstance(item, Mapping))
+        below = (item.values() if isinstance(item, Mapping) else item for item in level if isinstance(item, _NESTED))
+        level = [*islice(chain.from_iterable(islice(items, most) for items in below), most)]
 
 
 # --- where decoded JSON is not of a type ------------------------------------------------------------------------------
