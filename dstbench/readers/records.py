@@ -797,6 +797,8 @@ class Records:
         further = []
         if around and not self.have_no_ids:
             further.append(f"{' and '.join(around)} from the objects around the records")
+        if self.are_divided:
+            further.append("turn from a state's place among its dialogue's")
         if 1 < len(self.groups) <= _GROUPS and not any(map(str.isdecimal, "".join(self.groups))):
             further.append(f"records under {', '.join(self.groups)} are read together")
         if fields.unused:
@@ -1008,7 +1010,7 @@ def _turns_of_side(source: Source, document: Any, *, is_sample: bool = False) ->
     """The turns of one side, whose contents are their states; of a sample, it is not said what may be one state."""
     are_states = _are_states(document)
     for key, cell in document.items() if isinstance(document, dict) else enumerate(document):
-        flag, what = flag_in(key), "a list of slots" if lists_slots(cell) else in_words(cell)
+        flag, what = flag_in(key), "a list of slots, which is one state" if lists_slots(cell) else in_words(cell)
         has_turn = flag is not None and is_multiwoz(flag[0]) and not is_sample
         if are_states:
             yield Turn(key, None, cell)

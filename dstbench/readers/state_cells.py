@@ -316,12 +316,6 @@ def _is_known(slot: str) -> bool:
     return canonical_slot(slot) in KNOWN_SLOTS
 
 
-def _known_pair(text: str) -> tuple[str, str] | None:
-    """A known slot and its value, as `split_text` finds them; None: a text of another form, or another slot."""
-    pair = split_text(text)
-    return pair if pair is not None and _is_known(pair[0]) else None
-
-
 def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
     """The slots and values in an element of a list; None: it has another form."""
     element = without_numpy(element)
@@ -369,9 +363,10 @@ def parsed(text: str) -> Any:
         msgspec.json.decode(stripped.encode())  # stricter than Python's decoder, which accepts half characters
         value = json.loads(stripped, object_pairs_hook=_object)
     except _NOT_JSON:
-        if stripped[:1] not in _LITERAL:
+        try:
+            value = _from_python(stripped)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise Misfit(f"the text {clipped(stripped)!r} is neither JSON nor a Python literal") from None
-        value = _from_python(stripped)
     return parsed(value) if isinstance(value, str) and value != text else value
 
 
@@ -395,8 +390,9 @@ def written_out(text: str) -> Pairs | None:
     whole = unfenced(text)
     for sign in ";|\n,":
         parts = [part.strip() for part in whole.split(sign) if part.strip()]
-        if parts and all(map(_known_pair, parts)):
-            return [*filter(None, map(_known_pair, parts))]
+        pairs = [pair for part in parts if (pair := split_text(part)) is not None and _is_known(pair[0])]
+        if parts and len(pairs) == len(parts):
+            return pairs
     return None
 
 
@@ -413,12 +409,11 @@ def unfenced(text: str) -> str:
 
 
 def _from_python(text: str) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about backslashes before other letters
-            return _value_of(ast.parse(text, mode="eval").body)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise Misfit(f"the text {clipped(text)!r} is neither JSON nor a Python literal") from None
+    if text[:1] not in _LITERAL:
+        raise ValueError(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about backslashes before other letters
+        return _value_of(ast.parse(text, mode="eval").body)
 
 
 def _value_of(node: ast.expr) -> Any:
