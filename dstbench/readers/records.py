@@ -107,16 +107,12 @@ class KeysError(Exception):
 
 
 @dataclass(frozen=True)
-class Fields:
+class Fields(Keys):
     """The keys of each field, and `unused` ones that also hold states; None: records do not have it.
 
     With the key of a slot, a record is one slot of a turn, and the sides are the slot's values.
     """
 
-    dialogue: str | None = None
-    turn: str | None = None
-    gold: str | None = None
-    pred: str | None = None
     slot: str | None = None
     domain: str | None = None
     unused: tuple[str, ...] = ()
@@ -226,7 +222,9 @@ def guess(
     rest = [key for key in free if key not in (gold, pred)]
     dialogue = given.dialogue or _first(columns, _may_be_id, named(rest, DIALOGUE))
     dialogue = dialogue or next((key for key in named(rest, TURN) if _mostly(flag_in, columns[key])), None)
-    fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred)
+    said = [next(iter(named(columns, names)), None) for names in (key_names.SYSTEM, key_names.USER)]
+    texts = given.system or said[0], given.user or said[1]
+    fields = Fields(dialogue, given.turn or _turn(columns, free), gold, pred, *texts)
     if dialogue is None and not names_dialogue:
         line, given = line_for(records[:_LISTED]) or ("", Keys())
         if given.dialogue is not None or fields.turn is not None or is_long or not holding & {gold, pred}:
@@ -603,11 +601,7 @@ def spoken(source: Source) -> Iterator[Said]:
     records = _opened(source, need_states=False)
     if records is None or records.have_no_ids:
         return
-    names = [*records.rows[0].content]
-    keys = [
-        (source.keys and getattr(source.keys, field)) or next(iter(named(names, usual)), None)
-        for field, usual in (("system", key_names.SYSTEM), ("user", key_names.USER))
-    ]
+    keys = records.fields.system, records.fields.user
     contents = {turn: row.content for row, turn in zip(records.rows[::-1], records.turns[::-1], strict=True)}
     for turn in dict.fromkeys(records.turns):  # in rows of one slot each, a turn has several
         system, user = (text if isinstance(text := contents[turn].get(key), str) else None for key in keys)
@@ -990,14 +984,13 @@ def _read_lists(source: Source, states: StatesBuilder) -> None:
     document: Any = source.json if source.kind in ("json", "jsonl") else None
     if document != {} and not (document and type(document) in (dict, list)):
         raise source.misshapen("no JSON object of dialogues")
-    rows: dict[tuple[Any, Any], Turn] = {}
-    for side, of_side in _by_side(document).items():
+    rows, sides = dict[tuple[Any, Any], Turn](), _by_side(document)
+    for side, of_side in sides.items():
         for turn in _turns_of_side(source, of_side):
             row = rows.setdefault((turn.dialogue, turn.number), turn._replace(content={}))
             row.content[side] = turn.content
     states.are_in_order = isinstance(document, list)
-    sides = [side for side in ("gold", "pred") if any(side in row.content for row in rows.values())]
-    fields = Fields(gold="gold", pred="pred") if sides else Fields(gold="either", pred="either")
+    fields = Fields(gold=next(iter(sides)), pred=[*sides][-1])  # the same key if there is one, of either side
     records = Records(source, [*rows.values()], fields, are_named=False)
     if rows and records.turns and records.counted:
         what = "one state, where the states of a dialogue must be, as the key does not end in the turn"
