@@ -459,16 +459,17 @@ class StatesBuilder:
             self.note(f"{number_of(lost, 'piece')} of text other than a slot and its value, left out")
         gold = self.side("gold", turns) if self.gold.present else None
         pred = self.side("pred", turns) if self.pred.present else None
-        parts: dict[str, Any] = {
-            name: _by_dialogue(rows, columns) if rows else None
-            for name, rows, columns in (
-                ("aliases", self.aliases, {"alias": pl.String}),
-                ("places", self.places, {"file": pl.String, "position": pl.UInt32}),
-                ("splits", self.splits.items(), {"split": pl.String}),
-                ("domains", self.domains.items(), {"domain": pl.String}),
-            )
-        }
-        parts |= {name: getattr(self, name) for name in ("notes", "either", "only", "instead")}
+        parts: dict[str, Any] = {name: getattr(self, name) for name in ("notes", "either", "only", "instead")}
+        for name, rows, columns in (
+            ("aliases", self.aliases, {"alias": pl.String}),
+            ("places", self.places, {"file": pl.String, "position": pl.UInt32}),
+            ("splits", self.splits.items(), {"split": pl.String}),
+            ("domains", self.domains.items(), {"domain": pl.String}),
+        ):
+            if rows:
+                table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
+                ids = [column for column in table.columns if column in ("dialogue", "alias")]
+                parts[name] = table.with_columns(canonical_dialogue(pl.col(ids)))
         states = States(self._source, self._format, gold, pred, **parts)
         if not self.are_in_order:
             return states
@@ -528,11 +529,3 @@ class StatesBuilder:
 
 def _is_text(text: Any) -> bool:
     return isinstance(text, str) and not re.search("[\ud800-\udfff]", text)
-
-
-def _by_dialogue(rows: Collection[Any], columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-    """A table of rows (dialogue, …), with canonical dialogue ids."""
-    table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
-    return table.with_columns(
-        canonical_dialogue(pl.col(name)) for name in table.columns if name in ("dialogue", "alias")
-    )

@@ -237,15 +237,14 @@ def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     if len(set(slots)) < len(slots):
         raise source.misshapen("a slot is listed twice in slots")
     predictions = source.convert(document["predictions"], dict[str, dict[str, list[Any]]], "dialogue", "turn")
+    states: dict[str, dict[str, dict[str, Any]]] = {dialogue: {} for dialogue in predictions}
     for dialogue, turns in predictions.items():
         for turn, values in turns.items():
             if len(values) != len(slots):
                 what = f"{number_of(len(values), 'value')} for {number_of(len(slots), 'slot')}"
                 raise source.misshapen(what, dialogue=dialogue, turn=turn)
-    return {
-        dialogue: {turn: dict(zip(slots, values, strict=True)) for turn, values in turns.items()}
-        for dialogue, turns in predictions.items()
-    }
+            states[dialogue][turn] = dict(zip(slots, values, strict=True))
+    return states
 
 
 _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
