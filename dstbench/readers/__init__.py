@@ -6,10 +6,10 @@
   and opened for changes; `walk`: paths to the turns of a file, and the walker of them; `notations`: the ways in which
   states are written; `special`: TSV, LDST's, TripPy's and dstbench's own files
 - `registry`: all formats, and `read`, of files and of decoded JSON in memory; `folder`: which files of a folder to read
-- `format`: what a format is; `source`: a file and its JSON; `states`: what is read, and its builder; `shapes`: where
-  JSON is not of a type; `options`, and `renaming` by the user's maps
-- `records`: turns under any keys, and lists of states; `record_keys` says where records are and what their keys hold;
-  `key_names` has the usual names of keys, and `state_cells` knows how people write states
+- `format`: what a format is; `source`: a file, its JSON, and where this is not of a type; `states`: what is
+  read, and its builder; `options`, and `renaming` by the user's maps
+- `records`: turns under any keys, and lists of states; `key_names` has the usual names of keys, and `state_cells` knows
+  how people write states
 - `contexts`: what was said; `frames`: intents and requested slots; `ontology`: the values that slots may have
 
 The names below are imported when they are first used, because a run that already is a long table needs no reader.

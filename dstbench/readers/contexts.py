@@ -39,8 +39,13 @@ def contexts(
     sources = [Source(fspath(item)) for item in ([path] if isinstance(path, (str, PathLike)) else path)]
     parts = []
     for source in sources:
-        if source.is_parquet:
-            part = _from_parquet(source)
+        if source.is_parquet:  # a table of contexts
+            try:
+                part = parquet.read(source).select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
+            except pl.exceptions.PolarsError as error:
+                reason = str(error).splitlines()[0]
+                hint = "`dstbench contexts` writes such a table"
+                raise source.error(f"not a table of contexts: {reason}", hint) from None
         else:
             part = pl.concat([_said(file, form) for file, form in find_files(source, format, split)])
             if split is not None:
@@ -55,16 +60,6 @@ def contexts(
         name = first_of([source.name for source in sources], 1)
         raise DstbenchError("the same turn in two files", file=name, dialogue=dialogue, turn=turn)
     return table
-
-
-def _from_parquet(source: Source) -> pl.DataFrame:
-    """A table of contexts that was written as Parquet."""
-    table = parquet.read(source)
-    try:
-        return table.select(pl.col(name).cast(dtype) for name, dtype in CONTEXTS.schema.items())
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise source.error(f"not a table of contexts: {reason}", "`dstbench contexts` writes such a table") from None
 
 
 def _said(source: Source, form: Format) -> pl.DataFrame:

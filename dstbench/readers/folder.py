@@ -146,10 +146,6 @@ def split_files(folder: Source) -> tuple[list[Source], list[str]]:
 
 
 def _named_split(name: str) -> str | None:
-    """The split that a file's name has as a word; None: none, or several.
-
-    >>> [_named_split(name) for name in ("woz_validate_en.json", "test.json.zip", "dialogues_001.json", "contest.tsv")]
-    ['dev', 'test', None, None]
-    """
+    """The split that a file's name has as a word; None: none, or several."""
     splits = {SPLITS[word] for word in re.split(r"[^a-z]+", name.lower()) if word in SPLITS}
     return splits.pop() if len(splits) == 1 else None

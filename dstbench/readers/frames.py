@@ -25,11 +25,7 @@ IS_FRAME: Final = pl.col("slot").cast(pl.String).str.ends_with(FRAME).fill_null(
 
 
 def frame_value(intent: str | None, requested: Sequence[str] | None) -> str:
-    """The value of a frame's cell.
-
-    >>> frame_value("FindHotels", []), frame_value("FindHotels", None), frame_value(None, ["price", "city"])
-    ('FindHotels|', 'FindHotels', '|price|city')
-    """
+    """The value of a frame's cell."""
     return (intent or "") + ("" if requested is None else BETWEEN + BETWEEN.join(requested))
 
 
@@ -54,20 +50,12 @@ def all_say(counts: dict[str, Any], what: str) -> bool:
 
 
 def same_intent(gold: str, pred: str) -> bool:
-    """Whether two frames' active intents are the same.
-
-    >>> same_intent("FindHotels|price", "FindHotels|"), same_intent("FindHotels|", "NONE|")
-    (True, False)
-    """
+    """Whether two frames' active intents are the same."""
     return gold.partition(BETWEEN)[0] == pred.partition(BETWEEN)[0]
 
 
 def requested_f1(gold: str, pred: str | None) -> float:
-    """F1 of the requested slots of two frames, as in SGD's evaluation: 1 if neither requests any.
-
-    >>> requested_f1("NONE|price|city", "NONE|price"), requested_f1("NONE|", "NONE|"), requested_f1("NONE|", "NONE|a")
-    (0.6666666666666666, 1.0, 0.0)
-    """
+    """F1 of the requested slots of two frames, as in SGD's evaluation: 1 if neither requests any."""
     wanted, predicted = _requested(gold), _requested(pred or "")
     sizes = wanted.total() + predicted.total()
     return 2 * (wanted & predicted).total() / sizes if sizes else 1.0

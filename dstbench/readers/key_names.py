@@ -66,11 +66,7 @@ _LONGEST: Final = 100
 
 @lru_cache(maxsize=4096)
 def folded(key: str) -> str:
-    """A key in lower case, its words joined by underscores; a very long one is no name, and stays as it is.
-
-    >>> folded("dialogueID"), folded("Ground-Truth"), folded("turn idx")
-    ('dialogue_id', 'ground_truth', 'turn_idx')
-    """
+    """A key in lower case, its words joined by underscores; a very long one is no name, and stays as it is."""
     return key if len(key) > _LONGEST else "_".join(_WORD.findall(key)).lower()
 
 
@@ -91,10 +87,6 @@ def cumulative(keys: Iterable[str]) -> list[str]:
 
 
 def turn_in(text: str) -> int | None:
-    """The turn that a text names; None: it names none.
-
-    >>> turn_in("3"), turn_in("turn_3"), turn_in("Turn 3"), turn_in("3rd"), turn_in("MUL0484-3")
-    (3, 3, 3, None, None)
-    """
+    """The turn that a text names; None: it names none."""
     match = _TURN_NUMBER.fullmatch(text.strip())
     return int(match[1]) if match is not None else None

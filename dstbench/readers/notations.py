@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.readers.frames import FRAME, frame_value
-from dstbench.readers.shapes import Kinds, Misfit, clipped, typed
+from dstbench.readers.source import Kinds, Misfit, clipped, typed
 from dstbench.readers.states import State
 from dstbench.schema.core import BETWEEN
 
@@ -275,11 +275,7 @@ def _hyphens(state: list[str]) -> State:
 
 @lru_cache(maxsize=65_536)
 def split_triple(triple: str) -> tuple[str, str] | None:
-    """Slot and value of ``domain slot value``; the slot is one word, or two that make a known one.
-
-    >>> split_triple("hotel book day friday"), split_triple("taxi leaveat 09:15"), split_triple("hotel")
-    (('hotel-book day', 'friday'), ('taxi-leaveat', '09:15'), None)
-    """
+    """Slot and value of ``domain slot value``; the slot is one word, or two that make a known one."""
     for words in (2, 1):
         parts = triple.strip().split(" ", words + 1)
         slot = canonical_slot(f"{parts[0]}-{' '.join(parts[1 : words + 1])}")
@@ -313,13 +309,7 @@ _SPAN_SLOTS: Final = frozenset((
 
 
 def split_span(span: str) -> list[tuple[str, str] | None]:
-    """Slots and values of ``[domain] slot value slot value [domain] …``, and None for each word lost.
-
-    >>> split_span("[hotel] area north book day [train] leave 09:15")
-    [('hotel-area', 'north book'), ('hotel-book day', ''), ('train-leaveat', '09:15')]
-    >>> split_span("area north [hotel]")
-    [None, None]
-    """
+    """Slots and values of ``[domain] slot value slot value [domain] …``, and None for each word lost."""
     pairs: list[tuple[str, list[str]]] = []
     domain, lost = "", 0
     for word in span.split():

@@ -34,11 +34,7 @@ class Keys:
 
     @staticmethod
     def of(keys: Mapping[str, str]) -> Keys:
-        """The keys that a user gives, by field; ``id`` is another word for ``dialogue``.
-
-        >>> Keys.of({"id": "flag", "pred": "predict"}).dialogue
-        'flag'
-        """
+        """The keys that a user gives, by field; ``id`` is another word for ``dialogue``."""
         names = [field.name for field in fields(Keys) if field.name != "optional"]
         by_field: dict[str, Any] = {}
         for word, key in keys.items():
@@ -63,20 +59,12 @@ class Keys:
 
 
 def is_long(columns: Collection[str], keys: Keys | None) -> bool:
-    """Whether a table of these columns is a long table; with keys from the user, it is one of records.
-
-    >>> is_long(["dialogue", "turn", "slot"], None), is_long(["d", "slot"], Keys("d")), is_long(["id", "turn"], None)
-    (True, False, False)
-    """
+    """Whether a table of these columns is a long table; with keys from the user, it is one of records."""
     return {*columns} >= _LONG and (keys is None or keys.optional)
 
 
 def parse_keys(parts: Iterable[str]) -> dict[str, str]:
-    """The ``field=key`` pairs in these texts, each of which may have several, separated by commas.
-
-    >>> parse_keys(["id=flag,gold=ground_truth", "pred=predict"])
-    {'id': 'flag', 'gold': 'ground_truth', 'pred': 'predict'}
-    """
+    """The ``field=key`` pairs in these texts, each of which may have several, separated by commas."""
     keys: dict[str, str] = {}
     for part in ",".join(parts).split(","):
         field, equals, key = part.partition("=")

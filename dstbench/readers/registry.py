@@ -19,10 +19,9 @@ from dstbench.readers.folder import data_files
 from dstbench.readers.format import Format, Source, States, checked_format
 from dstbench.readers.key_names import DIALOGUE
 from dstbench.readers.options import AS_USUAL, Keys, ReadOptions
-from dstbench.readers.record_keys import FLAG, KeysError, present
+from dstbench.readers.records import KeysError, flag_in, present
 from dstbench.readers.rows import Row, row_of
-from dstbench.readers.shapes import in_words
-from dstbench.readers.source import dialogue_in, is_multiwoz
+from dstbench.readers.source import dialogue_in, in_words, is_multiwoz
 from dstbench.readers.states import in_split, merge_states, noting_doubts, only_split
 from dstbench.readers.table import ROWS
 from dstbench.typing import Unreadable
@@ -325,5 +324,5 @@ def _is_run(name: str, item: Any) -> bool:
 
 
 def _bare(name: str) -> str:
-    bare = match[1] if (match := FLAG.fullmatch(name)) else name
+    bare = flag[0] if (flag := flag_in(name)) else name
     return bare.upper().removesuffix(".JSON") if is_multiwoz(bare) else bare

@@ -9,6 +9,7 @@ an item of a list (`dialog.usr.-1`); one that begins with `<` is in the turn bef
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -25,8 +26,7 @@ from dstbench.errors import UsageError, did_you_mean
 from dstbench.readers.format import Format, Said
 from dstbench.readers.key_names import PREDICTIONS, named
 from dstbench.readers.notations import NOTATIONS, Cell, Loose, Notation, Place
-from dstbench.readers.shapes import Misfit, clipped
-from dstbench.readers.source import Source
+from dstbench.readers.source import Misfit, Source, clipped
 from dstbench.readers.state_cells import StateCells, no_state
 from dstbench.readers.states import StatesBuilder
 from dstbench.readers.walk import Broken, Step, Turn, Walker, follow
@@ -51,10 +51,6 @@ class Side:
         keys = tuple(path.removesuffix("?").split(".")) if path.strip("?") else ()
         return cls(keys, NOTATIONS[notation], path.endswith("?"))
 
-    def find(self, turn: Any) -> Any:
-        """The state in a turn; ``msgspec.UNSET``: there is none. A `Misfit`: the turn has another type."""
-        return follow(turn, self.keys)
-
 
 class Document:
     """A file that a row describes, open for changes: the decoded file, in which only what is edited changes.
@@ -71,7 +67,7 @@ class Document:
         for turn in self.turns():
             try:
                 if turn.content is not None:
-                    self._gold.notation.pairs(self._gold.find(turn.content))
+                    self._gold.notation.pairs(follow(turn.content, self._gold.keys))
             except Misfit as error:
                 where = {"dialogue": turn.dialogue, "turn": turn.number, "slot": error.slot}
                 raise source.misshapen(f"{turn.place}it cannot be edited: {error.what}", **where) from None
@@ -79,20 +75,16 @@ class Document:
     def turns(self) -> Iterator[Turn]:
         """The turns with the places of their utterances; those without content have no state."""
         for turn in self.row.turns_with_texts(self.source, self.content):
-            lacks = turn.content is not None and self._gold.find(turn.content) is msgspec.UNSET
+            lacks = turn.content is not None and follow(turn.content, self._gold.keys) is msgspec.UNSET
             yield turn._replace(content=None) if lacks else turn
 
     def drop(self, dialogues: Collection[str]) -> None:
         """Leave out the dialogues of these names, spelled as in the file."""
-        walker, step, top = self.row.walker(self.source), self.row.steps[0], Turn(None, None, self.content)
-
-        def is_kept(key: Any, item: Any) -> bool:
-            return walker.below(step, key, item, top).dialogue not in dialogues
-
+        gone = {id(turn.around) for turn in self.turns() if turn.dialogue in dialogues}
         if isinstance(self.content, dict):
-            self.content = {key: item for key, item in self.content.items() if is_kept(key, item)}
+            self.content = {key: item for key, item in self.content.items() if id(item) not in gone}
         else:
-            self.content = [item for key, item in enumerate(self.content) if is_kept(key, item)]
+            self.content = [item for item in self.content if id(item) not in gone]
 
     def dump(self) -> bytes:
         """The file's new content, laid out as the old one is."""
@@ -101,12 +93,12 @@ class Document:
     def cells(self, turn: Turn) -> Iterator[Cell]:
         """The slots of a turn's state, by canonical names."""
         domain = self.domains.get(turn.dialogue, "")
-        for slot, place, spelling in self._gold.notation.cells(self._gold.find(turn.content)):
+        for slot, place, spelling in self._gold.notation.cells(follow(turn.content, self._gold.keys)):
             yield canonical_slot(f"{domain}{slot}"), place, spelling
 
     def edit(self, turn: Turn, changes: Mapping[str, str | None]) -> None:
         """Set slots of a turn's state, by canonical names; None removes a slot."""
-        notation, state = self._gold.notation, self._gold.find(turn.content)
+        notation, state = self._gold.notation, follow(turn.content, self._gold.keys)
         places: dict[str, list[Place]] = {}
         for slot, place, _ in self.cells(turn):
             places.setdefault(slot, []).append(place)
@@ -156,13 +148,8 @@ def laid_out_as(raw: bytes, content: Any) -> bytes:
     width = len(indent[1]) if indent else 0 if spaced and spaced[1] else -1
     data = msgspec.json.format(msgspec.json.encode(content), indent=width)
     if raw.isascii():
-        data = re.sub(r"[^\x00-\x7f]", _escaped, data.decode()).encode()
+        data = re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], data.decode()).encode()
     return data + (b"\n" if raw.endswith(b"\n") else b"")
-
-
-def _escaped(letter: re.Match[str]) -> str:
-    units = letter[0].encode("utf-16-be")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,7 +356,7 @@ class Row:
             for name, side in self.sides.items():
                 state = turn.content
                 try:
-                    if (state := side.find(state)) is msgspec.UNSET and side.is_optional:
+                    if (state := follow(state, side.keys)) is msgspec.UNSET and side.is_optional:
                         continue
                     if state is msgspec.UNSET:
                         raise Misfit(f"no {'.'.join(side.keys)} here")

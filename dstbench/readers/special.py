@@ -174,21 +174,12 @@ _BAR, _PARTS = "|||", 7
 
 @lru_cache(maxsize=65_536)
 def literal(text: str) -> tuple[str, ...] | None:
-    """The strings of a list that Python printed; None: the text is not such a list. Nothing is ever evaluated.
-
-    >>> literal("['north']"), literal("north")
-    (('north',), None)
-    """
+    """The strings of a list that Python printed; None: the text is not such a list. Nothing is ever evaluated."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return tuple(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
-
-
-def _sniff_bars(source: Source) -> bool:
-    first = source.raw.lstrip().partition(b"\n")[0]
-    return source.kind == "text" and first.count(_BAR.encode()) >= _PARTS - 1
 
 
 def _read_bars(source: Source, states: StatesBuilder) -> None:
@@ -244,7 +235,9 @@ LDST: Final = Format(
     title="LDST (test_LLM_result.txt); needs the dataset as --gold",
     holds=("pred",),
     example="dialogues_001.json|||0|||0|||4|||hotel|||area|||['north']",
-    sniff=_sniff_bars,
+    sniff=lambda source: (
+        source.kind == "text" and source.raw.lstrip().partition(b"\n")[0].count(_BAR.encode()) >= _PARTS - 1
+    ),
     reader=_read_bars,
     omits=("", "NONE", "not mentioned"),
     finish=lambda lines: (
@@ -256,10 +249,6 @@ LDST: Final = Format(
 
 
 # --- dstbench's own ---------------------------------------------------------------------------------------------------
-
-
-def _decoded_own(source: Source) -> list[Any]:
-    return source.json if source.kind == "json" else [item for _, item in source.json_lines()]
 
 
 def _sniff_own(source: Source) -> bool:
@@ -280,7 +269,7 @@ _ROW: Final = Row(
     title="dstbench's own: one JSON object per line and turn",
     example='{"dialogue_id": "MUL9901", "turn": 0, "gold": {"hotel-area": "north"}, "pred": {"hotel-area": "north"}}',
     path="[dialogue=dialogue_id,turn=turn]", gold="gold?:flat", pred="pred?:flat", said=("system", "user"),
-    decode=_decoded_own,
+    decode=lambda source: source.json if source.kind == "json" else [item for _, item in source.json_lines()],
     document=lambda source, row: (Document if source.kind == "json" else LinesDocument)(source, row),
 )  # fmt: skip
 JSONL: Final[Format] = replace(
@@ -302,11 +291,7 @@ _TELLING: Final = {"food": "restaurant-", "restaurant_name": "restaurant-", "mov
 
 @lru_cache(maxsize=65_536)
 def detokenised(value: str) -> str:
-    """A predicted value as text.
-
-    >>> [detokenised(v) for v in ("09 : 45", "§§rosa ' s", "Ġpine Ġco ne", "true")]
-    ['09:45', "rosa ' s", 'pine cone', 'true']
-    """
+    """A predicted value as text."""
     value = value.removeprefix(_INFORMED)
     if "Ġ" in value:
         value = value.replace(" ", "").replace("Ġ", " ").strip(" ")

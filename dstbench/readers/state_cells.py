@@ -31,8 +31,7 @@ from dstbench.conventions.slots import KNOWN_SLOTS, canonical_slot, split_pair
 from dstbench.errors import DstbenchError, number_of
 from dstbench.readers.key_names import DIALOGUE_ONLY, TURN, named, says_its_side, turn_in
 from dstbench.readers.notations import split_span, split_triple
-from dstbench.readers.shapes import Misfit, Repeated, clipped, in_words
-from dstbench.readers.source import Source
+from dstbench.readers.source import Misfit, Repeated, Source, clipped, in_words
 from dstbench.readers.states import UNREADABLE, Pairs, SideBuilder
 from dstbench.schema.core import BETWEEN
 from dstbench.typing import Unreadable
@@ -252,13 +251,7 @@ def could_be_state(cell: Any) -> bool | None:
 
 
 def states_in(cell: Any, *, surely: bool = True) -> dict[int, Any] | None:
-    """The states, by turn, in a cell that holds those of several turns; None: it does not (or not `surely`).
-
-    >>> states_in([{"hotel-area": "north"}, {}]), states_in({"1": {"hotel-area": "north"}})
-    ({0: {'hotel-area': 'north'}, 1: {}}, {1: {'hotel-area': 'north'}})
-    >>> states_in([["hotel-area", "north"]]), states_in(["hotel-area-north", "hotel-stars-4"], surely=False)
-    (None, None)
-    """
+    """The states, by turn, in a cell that holds those of several turns; None: it does not (or not `surely`)."""
     keys = [*cell] if isinstance(cell, Mapping) else []
     numbers = {turn: key for key in keys if isinstance(key, str) and (turn := turn_in(key)) is not None}
     if numbers and len(numbers) == len(keys):
@@ -298,11 +291,6 @@ def split_text(text: str) -> tuple[str, str] | None:
     """Slot and value of ``hotel-area-north``, ``hotel-area=north``, ``hotel-area: north`` or ``hotel area north``.
 
     A text with several slots is none of these.
-
-    >>> split_text("hotel-book day-friday"), split_text("hotel-area = north"), split_text("no state")
-    (('hotel-book day', 'friday'), ('hotel-area', 'north'), None)
-    >>> split_text("hotel-area-north, hotel-stars-4"), split_text("hotel-name: the nook, by the river")
-    (None, ('hotel-name', 'the nook, by the river'))
     """
     if text[:1] in ("{", "["):
         return None
@@ -326,12 +314,6 @@ def _are_texts(slots: dict[Any, Any]) -> bool:
 
 def _is_known(slot: str) -> bool:
     return canonical_slot(slot) in KNOWN_SLOTS
-
-
-def _known_pair(text: str) -> tuple[str, str] | None:
-    """A known slot and its value, as `split_text` finds them; None: a text of another form, or another slot."""
-    pair = split_text(text)
-    return pair if pair is not None and _is_known(pair[0]) else None
 
 
 def _slots_of(element: Any) -> list[tuple[str, Any]] | None:
@@ -381,9 +363,10 @@ def parsed(text: str) -> Any:
         msgspec.json.decode(stripped.encode())  # stricter than Python's decoder, which accepts half characters
         value = json.loads(stripped, object_pairs_hook=_object)
     except _NOT_JSON:
-        if stripped[:1] not in _LITERAL:
+        try:
+            value = _from_python(stripped)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise Misfit(f"the text {clipped(stripped)!r} is neither JSON nor a Python literal") from None
-        value = _from_python(stripped)
     return parsed(value) if isinstance(value, str) and value != text else value
 
 
@@ -391,11 +374,6 @@ def found_in(text: str) -> Any:
     """The one object in the prose of a language model; None: there is none.
 
     What a model thinks before it answers is no answer.
-
-    >>> found_in('<think>{"a": 1}?</think> Here it is: {"hotel-area": "north"}. Is there more?')
-    {'hotel-area': 'north'}
-    >>> found_in('{"hotel-area": "north"} or {"hotel-area": "south"}'), found_in('<think>Is it {"a": "b"}')
-    (None, None)
     """
     answer = text.rpartition("</think>")[2]
     begin, end = answer.find("{"), answer.rfind("}") + 1
@@ -408,16 +386,13 @@ def found_in(text: str) -> Any:
 
 
 def written_out(text: str) -> Pairs | None:
-    """The slots and values of a text between semicolons, bars, line breaks or commas; None: some part is none.
-
-    >>> written_out("hotel-area=north; hotel-name=the nook, by the river"), written_out("north; and more")
-    ([('hotel-area', 'north'), ('hotel-name', 'the nook, by the river')], None)
-    """
+    """The slots and values of a text between semicolons, bars, line breaks or commas; None: some part is none."""
     whole = unfenced(text)
     for sign in ";|\n,":
         parts = [part.strip() for part in whole.split(sign) if part.strip()]
-        if parts and all(map(_known_pair, parts)):
-            return [*filter(None, map(_known_pair, parts))]
+        pairs = [pair for part in parts if (pair := split_text(part)) is not None and _is_known(pair[0])]
+        if parts and len(pairs) == len(parts):
+            return pairs
     return None
 
 
@@ -434,12 +409,11 @@ def unfenced(text: str) -> str:
 
 
 def _from_python(text: str) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about backslashes before other letters
-            return _value_of(ast.parse(text, mode="eval").body)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise Misfit(f"the text {clipped(text)!r} is neither JSON nor a Python literal") from None
+    if text[:1] not in _LITERAL:
+        raise ValueError(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about backslashes before other letters
+        return _value_of(ast.parse(text, mode="eval").body)
 
 
 def _value_of(node: ast.expr) -> Any:

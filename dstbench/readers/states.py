@@ -27,6 +27,8 @@ _FEW, _FEW_OF_DIALOGUE = 50, 7
 # What slots and values do not look like, but states and lists: {"area": "north"}, or [hotel] area north.
 _SEEMING_STATES: Final = {"slot": r"^\s*[\[{]", "value": r"^\s*(\{.*\}\s*$|\[.*\])"}
 _KEY: Final = ["dialogue", "turn"]
+# What follows a note: the place of the first of what it counts.
+_FIRST: Final = re.compile(r" \(first: .*\)")
 
 
 @dataclass(frozen=True)
@@ -128,15 +130,8 @@ def warn_of_notes(states: States) -> None:
 
 
 def _kind(note: str) -> tuple[str, int | None]:
-    """What a note shares with notes of its kind on other files, and the number that it begins with.
-
-    >>> _kind("1,204 gold states without a slot (first: dialogue MUL1, turn 0)")
-    ('gold states without a slot', 1204)
-    >>> _kind("1 gold state without a slot (first: dialogue MUL2, turn 0)")
-    ('gold states without a slot', 1)
-    """
-    note = re.sub(r" \(first: .*\)", "", note)
-    number, text = re.fullmatch(r"(?:(\d[\d,]*) (?!of \d))?(.*)", note, re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
+    """What a note shares with notes of its kind on other files, and the number that it begins with."""
+    number, text = re.fullmatch(r"(?:(\d[\d,]*) (?!of \d))?(.*)", _FIRST.sub("", note), re.DOTALL).groups()  # type: ignore[union-attr] # it matches any text
     return (_plural(text), int(number.replace(",", ""))) if number else (text, None)
 
 
@@ -147,20 +142,17 @@ def _plural(text: str) -> str:
 
 def _notes_of(parts: Sequence[States], source: str) -> tuple[str, ...]:
     """The notes of several files: one for each kind, with the sum of their numbers and the place of the first."""
-    kinds: dict[str, list[tuple[str, str, int | None]]] = {}
+    kinds: dict[str, list[tuple[str, int | None]]] = {}
     for part in parts:
         for note in part.notes:
-            text = note.removeprefix(f"{part.source}: ")
-            kind, count = _kind(text)
-            kinds.setdefault(kind, []).append((note, text, count))
+            kind, count = _kind(note.removeprefix(f"{part.source}: "))
+            kinds.setdefault(kind, []).append((note, count))
     notes = []
-    for of_kind in kinds.values():
-        first, text, count = of_kind[0]
-        if len(of_kind) > 1:
-            total = sum(each or 0 for *_, each in of_kind)
-            text = text if count is None else f"{total:,} {_plural(text.partition(' ')[2])}"
-            first = f"{source}: {text} (in {len(of_kind):,} of {len(parts):,} files)"
-        notes.append(first)
+    for kind, ((first, counted), *others) in kinds.items():
+        total = "" if counted is None else f"{counted + sum(count or 0 for _, count in others):,} "
+        place = "".join(_FIRST.findall(first))
+        whole = f"{source}: {total}{kind}{place} (in {len(others) + 1:,} of {len(parts):,} files)"
+        notes.append(whole if others else first)
     return tuple(notes)
 
 
@@ -467,16 +459,17 @@ class StatesBuilder:
             self.note(f"{number_of(lost, 'piece')} of text other than a slot and its value, left out")
         gold = self.side("gold", turns) if self.gold.present else None
         pred = self.side("pred", turns) if self.pred.present else None
-        parts: dict[str, Any] = {
-            name: _by_dialogue(rows, columns) if rows else None
-            for name, rows, columns in (
-                ("aliases", self.aliases, {"alias": pl.String}),
-                ("places", self.places, {"file": pl.String, "position": pl.UInt32}),
-                ("splits", self.splits.items(), {"split": pl.String}),
-                ("domains", self.domains.items(), {"domain": pl.String}),
-            )
-        }
-        parts |= {name: getattr(self, name) for name in ("notes", "either", "only", "instead")}
+        parts: dict[str, Any] = {name: getattr(self, name) for name in ("notes", "either", "only", "instead")}
+        for name, rows, columns in (
+            ("aliases", self.aliases, {"alias": pl.String}),
+            ("places", self.places, {"file": pl.String, "position": pl.UInt32}),
+            ("splits", self.splits.items(), {"split": pl.String}),
+            ("domains", self.domains.items(), {"domain": pl.String}),
+        ):
+            if rows:
+                table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
+                ids = [column for column in table.columns if column in ("dialogue", "alias")]
+                parts[name] = table.with_columns(canonical_dialogue(pl.col(ids)))
         states = States(self._source, self._format, gold, pred, **parts)
         if not self.are_in_order:
             return states
@@ -537,11 +530,3 @@ class StatesBuilder:
 
 def _is_text(text: Any) -> bool:
     return isinstance(text, str) and not re.search("[\ud800-\udfff]", text)
-
-
-def _by_dialogue(rows: Collection[Any], columns: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
-    """A table of rows (dialogue, …), with canonical dialogue ids."""
-    table = pl.DataFrame([*rows], schema={"dialogue": pl.String, **columns}, orient="row")
-    return table.with_columns(
-        canonical_dialogue(pl.col(name)) for name in table.columns if name in ("dialogue", "alias")
-    )

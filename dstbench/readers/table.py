@@ -19,10 +19,10 @@ from dstbench.conventions.slots import canonical_slot
 from dstbench.errors import number_of
 from dstbench.io import archives
 from dstbench.readers.folder import SPLITS
-from dstbench.readers.format import Source, States, StatesBuilder
+from dstbench.readers.format import Source, StatesBuilder
 from dstbench.readers.key_names import DIALOGUE, PREDICTIONS, TURN, named
 from dstbench.readers.rows import Document, Row
-from dstbench.readers.states import in_order, noting_gaps, with_note
+from dstbench.readers.states import in_order, noting_gaps
 from dstbench.readers.walk import Turn
 
 # Share of right turns from which a run is suspected, and the number of turns below which none is.
@@ -98,11 +98,6 @@ def note_oracle(source: Source, states: StatesBuilder, _: Sequence[Turn]) -> Non
         states.note("its name says oracleBelief: the model was given the gold states")
 
 
-def is_world_log(source: Source) -> bool:
-    """Whether the first line has a list ``dialog``."""
-    return isinstance((source.first_line("dialog") or {}).get("dialog"), list)
-
-
 def last_in_world_log(text: str) -> tuple[str | None, str | None]:
     """What system and user said last in ``<user> a <system> b <user> c``; None: it does not say."""
     words = [word.strip() for word in re.split(r"<(user|system)>", text)[1:]]
@@ -126,15 +121,13 @@ def is_icdst(turn: Turn) -> bool:
     return is_alone and not any(isinstance(turn.content.get(key), (list, str)) for key in ("slot_values", "pred"))
 
 
-def doubt_gold(states: States) -> States:
-    """Note that gold may be altered."""
-    if states.pred is None:
-        return states
-    return with_note(
-        states,
-        "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
-        "--gold FILE replaces it, and shows which turns an interrupted run has not reached",
-    )
+def doubt_gold(_: Source, states: StatesBuilder, __: Sequence[Turn]) -> None:
+    """Note that gold may be altered, in a file of predictions."""
+    if states.pred.present:
+        states.note(
+            "its gold may have been altered in favour of the predictions where it had alternatives (a|b); "
+            "--gold FILE replaces it, and shows which turns an interrupted run has not reached"
+        )
 
 
 def is_mwzeval(turn: Turn) -> bool:
@@ -235,12 +228,6 @@ def simulated_domain(dialogue: Any) -> str:
     return ""
 
 
-def is_dump(source: Source) -> bool:
-    """Whether a JSON object has slots and predictions."""
-    keys = source.json.keys() if source.kind == "json" and isinstance(source.json, dict) else set()
-    return {"slots", "predictions"} <= keys
-
-
 def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     """The states by dialogue and turn."""
     document = source.convert(source.json, dict[str, Any])
@@ -250,15 +237,14 @@ def decoded_dump(source: Source) -> dict[str, dict[str, dict[str, Any]]]:
     if len(set(slots)) < len(slots):
         raise source.misshapen("a slot is listed twice in slots")
     predictions = source.convert(document["predictions"], dict[str, dict[str, list[Any]]], "dialogue", "turn")
+    states: dict[str, dict[str, dict[str, Any]]] = {dialogue: {} for dialogue in predictions}
     for dialogue, turns in predictions.items():
         for turn, values in turns.items():
             if len(values) != len(slots):
                 what = f"{number_of(len(values), 'value')} for {number_of(len(slots), 'slot')}"
                 raise source.misshapen(what, dialogue=dialogue, turn=turn)
-    return {
-        dialogue: {turn: dict(zip(slots, values, strict=True)) for turn, values in turns.items()}
-        for dialogue, turns in predictions.items()
-    }
+            states[dialogue][turn] = dict(zip(slots, values, strict=True))
+    return states
 
 
 _ABSENT_IN_MULTIWOZ: Final = ("", "not mentioned", "未提及", "未提到", "没有提到")
@@ -268,11 +254,12 @@ ROWS: Final[dict[str, Row]] = {
     for row in (
         # a value per slot and turn; every slot is always there
         Row(
-            name="savn",
-            title="dump of SAVN (see `dstbench help own-data`); needs --gold",
+            name="savn", title="dump of SAVN (see `dstbench help own-data`); needs --gold",
             example='{"slots": ["hotel-area", "hotel-name"], "predictions": {"MUL9901": {"0": ["north", "none"]}}}',
             path="{dialogue} {turn}", pred=":flat", omits=("none",), decode=decoded_dump,
-            options={"sniff": is_dump},
+            options={
+                "sniff": lambda file: file.kind == "json" and file.first_line("slots", "predictions") is not None
+            },
         ),
         # Its states are only the wrong slots, whose values change with every change of these, as the authors' script
         # counts each as a new error. This gives JGA, FGA and the slot accuracy over all slots of the file.
@@ -285,53 +272,40 @@ ROWS: Final[dict[str, Row]] = {
         ),
         # every slot is always there; turns are skipped, and the others numbered consecutively
         Row(
-            name="star",
-            title="STAR, ASSIST (preds_full_<n>.json)",
-            example=(
-                '{"MUL9901.json_0": {"hotel-area": {"pred": "north", "gt": "north"}, '
-                '"hotel-name": {"pred": "none", "gt": "none"}}}'
-            ),
+            name="star", title="STAR, ASSIST (preds_full_<n>.json)",
+            example='{"MUL9901.json_0": {"hotel-area": {"pred": "north", "gt": "north"}, "hotel-name": {"pred": '
+                    '"none", "gt": "none"}}}',
             path="{dialogue_turn}", gold=":gt", pred=":pred", marks=(), matches=is_star, omits=("none",),
             after=refuse_wrong_slots_only,
         ),
         Row(
-            name="gtpr",
-            title="FGA and GCA result files",
+            name="gtpr", title="FGA and GCA result files",
             example='{"MUL9901.json": {"0": {"gt": {"hotel": {"area": "north"}}, "pr": {"hotel": {"area": "north"}}}}}',
             path="{dialogue} {turn}", gold="gt:written", pred="pr:written", marks=(), matches=is_gtpr,
         ),
         Row(
-            name="trade",
-            title="TRADE (all_prediction_TRADE.json) and descendants",
-            example=(
-                '{"MUL9901.json": {"0": {"turn_belief": ["hotel-area-north"], "pred_bs_ptr": ["hotel-area-north"]}}}'
-            ),
+            name="trade", title="TRADE (all_prediction_TRADE.json) and descendants",
+            example='{"MUL9901.json": {"0": {"turn_belief": ["hotel-area-north"], "pred_bs_ptr": '
+                    '["hotel-area-north"]}}}',
             path="{dialogue} {turn}", gold="turn_belief:pairs", pred="pred_bs_*:pairs",
         ),
         Row(
-            name="t5dst",
-            title="T5DST, TransferQA (<prefix>_prediction.json)",
-            example=(
-                '{"MUL9901.json": {"domain": "hotel", "turns": '
-                '{"0": {"turn_belief": ["hotel-area-north"], "pred_belief": ["hotel-area-north"]}}}}'
-            ),
+            name="t5dst", title="T5DST, TransferQA (<prefix>_prediction.json)",
+            example='{"MUL9901.json": {"domain": "hotel", "turns": {"0": {"turn_belief": ["hotel-area-north"], '
+                    '"pred_belief": ["hotel-area-north"]}}}}',
             path="{dialogue} turns {turn}", gold="turn_belief:pairs", pred="pred_belief:pairs",
         ),
         # turns outside five domains are skipped
         Row(
-            name="som",
-            title="SOM-DST, Transformer-DST (preds_<epoch>.json)",
+            name="som", title="SOM-DST, Transformer-DST (preds_<epoch>.json)",
             example='{"MUL9901.json_0": [["hotel-area-north"], ["hotel-area-north"]]}',
             path="{dialogue_turn}", gold="1:pairs", pred="0:pairs", marks=(), matches=is_som,
             after=note_leaked_gold,
         ),
         Row(
-            name="simpletod",
-            title="SimpleTOD (<exp>_test_context[history=full_history]_nocarry.json)",
-            example=(
-                '{"MUL9901.json": {"target_turn_belief": [["hotel area north"]], '
-                '"generated_turn_belief": [["hotel area north", "hotel name not mentioned"]]}}'
-            ),
+            name="simpletod", title="SimpleTOD (<exp>_test_context[history=full_history]_nocarry.json)",
+            example='{"MUL9901.json": {"target_turn_belief": [["hotel area north"]], "generated_turn_belief": '
+                    '[["hotel area north", "hotel name not mentioned"]]}}',
             path="{dialogue} (target_turn_belief,generated_turn_belief)[turn]",
             gold="target_turn_belief:triples", pred="generated_turn_belief:triples", marks=(),
             omits=("not mentioned",),
@@ -339,22 +313,21 @@ ROWS: Final[dict[str, Row]] = {
         ),
         # likewise, a value that contains a comma is split there
         Row(
-            name="parlai",
-            title="ParlAI world logs of DST-BART (Qian et al. 2021)",
-            example=(
-                '{"dialog": [[{"dial_id": "mul9901.json", "turn_num": 0, "eval_labels": ["hotel area north,"]}, '
-                '{"text": "hotel area north,"}]]}'
-            ),
+            name="parlai", title="ParlAI world logs of DST-BART (Qian et al. 2021)",
+            example='{"dialog": [[{"dial_id": "mul9901.json", "turn_num": 0, "eval_labels": ["hotel area north,"]}, '
+                    '{"text": "hotel area north,"}]]}',
             path="dialog [dialogue=0.dial_id,turn=0.turn_num]", lines=True, gold=":labels", pred="1.text:commas",
             omits=("not mentioned",), said=("", "0.text"), divide=last_in_world_log,
-            options={"sniff": is_world_log, "finish": noting_gaps(
-                ": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"
-            )},
+            options={
+                "sniff": lambda source: isinstance((source.first_line("dialog") or {}).get("dialog"), list),
+                "finish": noting_gaps(
+                    ": is it the sample of 3,000 validation turns that ParlAI evaluates unless told otherwise?"
+                ),
+            },
         ),
         # a value that contains a comma is split there, as in the authors' code
         Row(
-            name="checkdst",
-            title="CheckDST predictions",
+            name="checkdst", title="CheckDST predictions",
             example='{"dial_id": "mul9901-0", "gold": "hotel area north,", "pred": "hotel area north,"}',
             path="<dialogue-turn=dial_id>", lines=True, gold="gold:commas", pred="pred:commas",
             marks=("dial_id", "gold", "pred"),
@@ -363,26 +336,21 @@ ROWS: Final[dict[str, Row]] = {
         ),
         # a value with the name of a slot is split there, as in the authors' code, which also loses the last turn
         Row(
-            name="pptod",
-            title="PPTOD (test_joint_accuracy_<x>.json)",
+            name="pptod", title="PPTOD (test_joint_accuracy_<x>.json)",
             example='{"mul9901": {"0": {"bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}}}',
             path="{dialogue} {turn}", gold="bspn:span", pred="bspn_gen:span", omits=("not mentioned",),
         ),
         Row(
-            name="fnctod",
-            title="FnCTOD (test…-<model>.json)",
+            name="fnctod", title="FnCTOD (test…-<model>.json)",
             example='{"mul9901": [{"bspn": "[hotel] area north", "bspn_gen": "[hotel] area north"}]}',
             path="{dialogue} [turn]", gold="bspn:span", pred="bspn_gen:span", omits=("not mentioned", "not present"),
             after=note_unreached,
         ),
         # every slot is always there
         Row(
-            name="kage",
-            title="KAGE-GPT2 (test_results.json)",
-            example=(
-                '[{"example_id": "MUL9901-0", "bs_pred_dict": {"hotel area": "north"}, '
-                '"bs_ref_dict": {"hotel area": "north"}}]'
-            ),
+            name="kage", title="KAGE-GPT2 (test_results.json)",
+            example='[{"example_id": "MUL9901-0", "bs_pred_dict": {"hotel area": "north"}, "bs_ref_dict": {"hotel '
+                    'area": "north"}}]',
             path="[dialogue-turn=example_id]", gold="bs_ref_dict:flat", pred="bs_pred_dict:flat", omits=("none",),
             options={"finish": noting_gaps(
                 "; KAGE leaves out those that it cannot parse and counts them as wrong, "
@@ -390,37 +358,31 @@ ROWS: Final[dict[str, Row]] = {
             )},
         ),
         Row(
-            name="convlab",
-            title="ConvLab-3 (predictions.json)",
-            example=(
-                '[{"dialogue_id": "MUL9901.json", "utt_idx": 0, "state": {"hotel": {"area": "north", "name": ""}}, '
-                '"predictions": {"state": {"hotel": {"area": "north"}}}}]'
-            ),
+            name="convlab", title="ConvLab-3 (predictions.json)",
+            example='[{"dialogue_id": "MUL9901.json", "utt_idx": 0, "state": {"hotel": {"area": "north", "name": '
+                    '""}}, "predictions": {"state": {"hotel": {"area": "north"}}}}]',
             path="[dialogue=dialogue_id:any,turn=utt_idx/2]", gold="state:nested", pred="predictions.state:nested",
             marks=("predictions", "state", "utt_idx"), omits=("",), said=("context.-1.utterance", "utterance"),
             document=None,
         ),
         # models write the values, so they are read loosely; gold files have no `pred`
         Row(
-            name="icdst",
-            title="IC-DST, RefPyDST (running_log.json; gold mw2x_100p_test.json)",
+            name="icdst", title="IC-DST, RefPyDST (running_log.json; gold mw2x_100p_test.json)",
             example='[{"ID": "MUL9901.json", "turn_id": 0, "slot_values": {"hotel-area": "north"}, "pred": {}}]',
             path="[dialogue=ID,turn=turn_id]", gold="slot_values:written", pred="pred?:written or null",
             marks=("ID", "turn_id", "slot_values"), matches=is_icdst,
-            said=("dialog.sys.-1", "dialog.usr.-1"), options={"finish": doubt_gold},
+            said=("dialog.sys.-1", "dialog.usr.-1"), after=doubt_gold,
         ),
         # a turn without `state` has no prediction, which is not the same as an empty state
         Row(
-            name="mwzeval",
-            title="MultiWOZ_Evaluation (mwzeval) predictions; need --gold",
+            name="mwzeval", title="MultiWOZ_Evaluation (mwzeval) predictions; need --gold",
             example='{"mul9901": [{"response": "…", "state": {"hotel": {"area": "north"}}}]}',
             path="{dialogue} [turn]", pred="state?:written nested or null", marks=(), matches=is_mwzeval,
             after=refuse_responses,
         ),
         # items do not name turns; they are matched with gold's turns in order
         Row(
-            name="dstc10",
-            title="DSTC10 track 2, predictions and labels.json; need --gold, in its order",
+            name="dstc10", title="DSTC10 track 2, predictions and labels.json; need --gold, in its order",
             example='[{"hotel": {"semi": {"area": ["north"]}, "book": {"people": ["3"]}}}]',
             path="[dialogue]", pred=":semi/book lists", marks=(),
             matches=lambda turn: any(
@@ -431,25 +393,20 @@ ROWS: Final[dict[str, Row]] = {
             )},
         ),
         Row(
-            name="trade-gold",
-            title="TRADE's preprocessed MultiWOZ (<split>_dials.json), gold",
-            example=(
-                '[{"dialogue_idx": "MUL9901.json", "dialogue": [{"turn_idx": 0, '
-                '"belief_state": [{"slots": [["hotel-area", "north"]], "act": "inform"}]}]}]'
-            ),
+            name="trade-gold", title="TRADE's preprocessed MultiWOZ (<split>_dials.json), gold",
+            example='[{"dialogue_idx": "MUL9901.json", "dialogue": [{"turn_idx": 0, "belief_state": [{"slots": '
+                    '[["hotel-area", "north"]], "act": "inform"}]}]}]',
             path="[dialogue=dialogue_idx] dialogue [turn=turn_idx]", gold="belief_state:acts",
             said=("system_transcript", "transcript"), document=ActsDocument,
         ),
         Row(
-            name="t5dst-gold",
-            title="T5DST's preprocessed MultiWOZ (<split>_dials.json), gold",
+            name="t5dst-gold", title="T5DST's preprocessed MultiWOZ (<split>_dials.json), gold",
             example='[{"dial_id": "MUL9901.json", "turns": [{"state": {"slot_values": {"hotel-area": "north"}}}]}]',
             path="[dialogue=dial_id] turns [turn]", gold="state.slot_values:flat",
             marks=(), said=("system", "user"), is_silent_first=True,
         ),
         Row(
-            name="simpletod-gold",
-            title="SimpleTOD's preprocessed MultiWOZ (<split>_dials_lexicalized.json), gold",
+            name="simpletod-gold", title="SimpleTOD's preprocessed MultiWOZ (<split>_dials_lexicalized.json), gold",
             example='{"MUL9901.json": {"usr": ["…"], "sys": ["…"], "bstate": [[["hotel", "area", "north"]]]}}',
             path="{dialogue} (bstate)[turn]", gold="bstate:lists", omits=("not mentioned",), absent="not mentioned",
             said=("sys", "usr"),
@@ -458,105 +415,78 @@ ROWS: Final[dict[str, Row]] = {
         Row(
             name="multiwoz",
             title="MultiWOZ 2.0, 2.1, 2.3, 2.4 (data.json, or <split>_dials.json of raw dialogues), gold",
-            example=(
-                '{"MUL9901.json": {"log": [{"metadata": {}}, {"metadata": {"hotel": {"semi": {"area": "north", '
-                '"name": "not mentioned"}, "book": {"booked": [], "day": "friday"}}}}]}}'
-            ),
+            example='{"MUL9901.json": {"log": [{"metadata": {}}, {"metadata": {"hotel": {"semi": {"area": "north", '
+                    '"name": "not mentioned"}, "book": {"booked": [], "day": "friday"}}}}]}}',
             path="{dialogue} log [>]", gold="metadata:semi/book", omits=_ABSENT_IN_MULTIWOZ, absent="not mentioned",
             said=("text",), after=after_multiwoz,
             unanswered="{:,} dialogue{s} ending with a user turn, which has no state; left out",
         ),
         # alternatives of gold are joined; of a prediction's, only the first is read, as in the official evaluation
         Row(
-            name="sgd",
-            title="SGD, MultiWOZ 2.2: the dataset, or predictions in its layout (as --gold: gold)",
-            example=(
-                '[{"dialogue_id": "1_00000", "turns": [{"speaker": "USER", "frames": [{"service": "Hotels_1", "state": '
-                '{"slot_values": {"destination": ["Palo Alto"]}}}]}]}]'
-            ),
+            name="sgd", title="SGD, MultiWOZ 2.2: the dataset, or predictions in its layout (as --gold: gold)",
+            example='[{"dialogue_id": "1_00000", "turns": [{"speaker": "USER", "frames": [{"service": "Hotels_1", '
+                    '"state": {"slot_values": {"destination": ["Palo Alto"]}}}]}]}]',
             path="[{dialogue=dialogue_id}] turns [speaker:USER/User/user|SYSTEM/System/system]",
             gold="frames:frames", pred="frames:first of frames",
             marks=("frames",), said=("utterance",), after=after_sgd,
             options={"sharded": True},
         ),
         Row(
-            name="convlab-gold",
-            title="ConvLab-3's unified datasets (data.json, dialogues.json), gold",
-            example=(
-                '[{"dialogue_id": "multiwoz21-test-0", "original_id": "MUL9901.json", "data_split": "test", "turns": '
-                '[{"speaker": "user", "utt_idx": 0, "state": {"hotel": {"area": "north", "name": ""}}}]}]'
-            ),
+            name="convlab-gold", title="ConvLab-3's unified datasets (data.json, dialogues.json), gold",
+            example='[{"dialogue_id": "multiwoz21-test-0", "original_id": "MUL9901.json", "data_split": "test", '
+                    '"turns": [{"speaker": "user", "utt_idx": 0, "state": {"hotel": {"area": "north", "name": ""}}}]}]',
             path="[dialogue=dialogue_id] turns [speaker:user|system]", gold="state:nested", marks=("utt_idx",),
             omits=("",), absent="", said=("utterance",), naming=named_in_convlab,
             after=after_convlab,
         ),
         Row(
-            name="woz",
-            title="WOZ 2.0 (woz_<split>_en.json), gold",
-            example=(
-                '[{"dialogue_idx": 9901, "dialogue": [{"turn_idx": 0, "belief_state": '
-                '[{"slots": [["price range", "cheap"]], "act": "inform"}]}]}]'
-            ),
+            name="woz", title="WOZ 2.0 (woz_<split>_en.json), gold",
+            example='[{"dialogue_idx": 9901, "dialogue": [{"turn_idx": 0, "belief_state": [{"slots": [["price range", '
+                    '"cheap"]], "act": "inform"}]}]}]',
             path="[dialogue=dialogue_idx:int] dialogue [turn=turn_idx]", gold="belief_state:acts",
             said=("system_transcript", "transcript"), domain="restaurant", document=ActsDocument,
         ),
         Row(
-            name="glad",
-            title='GLAD\'s copy of WOZ 2.0 ({"dialogues": …}), gold',
-            example=(
-                '{"dialogues": [{"dialogue_id": 9901, "turns": [{"turn_id": 0, "transcript": [], "belief_state": '
-                '[{"slots": [["price range", "cheap"]], "act": "inform"}]}]}]}'
-            ),
+            name="glad", title='GLAD\'s copy of WOZ 2.0 ({"dialogues": …}), gold',
+            example='{"dialogues": [{"dialogue_id": 9901, "turns": [{"turn_id": 0, "transcript": [], "belief_state": '
+                    '[{"slots": [["price range", "cheap"]], "act": "inform"}]}]}]}',
             path="dialogues [dialogue=dialogue_id:int] turns [turn=turn_id]", gold="belief_state:acts",
             said=("system_transcript", "transcript"), domain="restaurant", document=None,
         ),
         Row(
-            name="simulated",
-            title="sim-M and sim-R (train.json, dev.json, test.json), gold",
-            example=(
-                '[{"dialogue_id": "movies_00009901", "turns": [{"user_utterance": {"text": ""}, "dialogue_state": '
-                '[{"slot": "movie", "value": "the pine cone"}]}]}]'
-            ),
+            name="simulated", title="sim-M and sim-R (train.json, dev.json, test.json), gold",
+            example='[{"dialogue_id": "movies_00009901", "turns": [{"user_utterance": {"text": ""}, "dialogue_state": '
+                    '[{"slot": "movie", "value": "the pine cone"}]}]}]',
             path="[dialogue=dialogue_id] turns [turn]", gold="dialogue_state:objects",
             said=("system_utterance.text", "user_utterance.text"), domain=simulated_domain,
         ),
         # the constraints as the user gave them; `sys_state`, beside them, is what the system then searched for
         Row(
-            name="crosswoz",
-            title="CrossWOZ (train.json, val.json, test.json), gold",
-            example=(
-                '{"9901": {"messages": [{"role": "usr", "content": ""}, {"role": "sys", "content": "", '
-                '"sys_state_init": {"酒店": {"名称": "", "评分": "4.5分以上", "selectedResults": []}}}]}}'
-            ),
+            name="crosswoz", title="CrossWOZ (train.json, val.json, test.json), gold",
+            example='{"9901": {"messages": [{"role": "usr", "content": ""}, {"role": "sys", "content": "", '
+                    '"sys_state_init": {"酒店": {"名称": "", "评分": "4.5分以上", "selectedResults": []}}}]}}',
             path="{dialogue} messages [role:usr|sys>]", gold="sys_state_init:nested lists", omits=("",), absent="",
             said=("content",),
             unanswered="{:,} user message{s} without an answer of the system, which has the state; left out",
         ),
         Row(
-            name="risawoz",
-            title="RiSAWOZ, gold",
-            example=(
-                '[{"dialogue_id": "hotel_goal_9901", "dialogue": [{"turn_id": 0, "user_utterance": "", '
-                '"system_utterance": "", "belief_state": {"inform slot-values": {"酒店-星级": "4"}}}]}]'
-            ),
+            name="risawoz", title="RiSAWOZ, gold",
+            example='[{"dialogue_id": "hotel_goal_9901", "dialogue": [{"turn_id": 0, "user_utterance": "", '
+                    '"system_utterance": "", "belief_state": {"inform slot-values": {"酒店-星级": "4"}}}]}]',
             path="[dialogue=dialogue_id] dialogue [turn=turn_id]", gold="belief_state.inform slot-values:flat",
             marks=("belief_state",), matches=lambda turn: "inform slot-values" in turn.content["belief_state"],
             said=("<system_utterance", "user_utterance"),
         ),
         Row(
-            name="dstc2-gold",
-            title="DSTC2 (label.json of each call), gold",
+            name="dstc2-gold", title="DSTC2 (label.json of each call), gold",
             example='{"session-id": "voip-1", "turns": [{"turn-index": 0, "goal-labels": {"pricerange": "cheap"}}]}',
             path="<dialogue=session-id> turns [turn=turn-index]", gold="goal-labels:flat", domain="restaurant",
             said=("", "transcription"), document=None, options={"sharded": True},
         ),
         Row(
-            name="dstc2",
-            title="DSTC2 trackers; need --gold",
-            example=(
-                '{"sessions": [{"session-id": "voip-1", "turns": [{"goal-labels": {"pricerange": {"cheap": 0.9}}, '
-                '"goal-labels-joint": [{"score": 0.9, "slots": {"pricerange": "cheap"}}]}]}]}'
-            ),
+            name="dstc2", title="DSTC2 trackers; need --gold",
+            example='{"sessions": [{"session-id": "voip-1", "turns": [{"goal-labels": {"pricerange": {"cheap": 0.9}}, '
+                    '"goal-labels-joint": [{"score": 0.9, "slots": {"pricerange": "cheap"}}]}]}]}',
             path="sessions [dialogue=session-id] turns [turn]", pred=":best goals", marks=("goal-labels",),
             domain="restaurant",
         ),

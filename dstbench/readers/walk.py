@@ -36,8 +36,7 @@ import msgspec
 
 from dstbench.errors import DstbenchError, UsageError
 from dstbench.readers.notations import Place
-from dstbench.readers.shapes import Misfit, clipped
-from dstbench.readers.source import Source
+from dstbench.readers.source import Misfit, Source, clipped
 
 _ID: Final = re.compile(r"(dialogue|turn|dialogue-turn)=([^,:/\]>}]+)(?::(int|any))?(?:/(\d))?")
 _KEYS: Final = re.compile(r"(?:\{(dialogue|turn|dialogue_turn|)\}|\[(dialogue|turn|)\])")

@@ -60,16 +60,22 @@ def rewrite(
     source, target = Source(fspath(path)), Path(fspath(out))
     source.check()
     refuse_overwriting([source.path], [target])
-    edits = _Edits(states, said, without)
-    if source.is_folder:
-        with replacing(target, is_folder=True) as folder:
-            _rewrite_folder(source, folder, edits, format)
-            edits.check_all_used(source)
-        return
-    file, form = next(find_files(source, format))
-    with replacing(target) as part:
-        if not edits.write(file, form, part, target):
+    edits, data, is_left = _Edits(states, said, without), set(), False
+    with replacing(target, is_folder=source.is_folder) as part:
+
+        def place(file: Source) -> Path:
+            path = part / file.path.relative_to(source.path) if source.is_folder else part
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path
+
+        for file, form in find_files(source, format):
+            is_left |= edits.write(file, form, place(file), place(file) if source.is_folder else target)
+            data.add(file.name)
+        if not is_left:
             raise source.error("no dialogue would be left in it")
+        for file in source.files() if source.is_folder else ():
+            if file.name not in data:
+                place(file).write_bytes(file.content())
         edits.check_all_used(source)
 
 
@@ -207,22 +213,3 @@ def _cells(states: States) -> pl.DataFrame:
         raise error_in(states, f"no gold inside ({states.format})")
     table = states.gold.cells.join(states.gold.turns.with_row_index("at"), on="at", maintain_order="left")
     return table.select(pl.col(name).cast(dtype) for name, dtype in STATES.items())
-
-
-def _rewrite_folder(source: Source, folder: Path, edits: _Edits, name: str | None) -> None:
-    """Write the edited files of a folder (of the format called `name`) to another, and copy its other files."""
-
-    def place(file: Source) -> Path:
-        path = folder / file.path.relative_to(source.path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    data = set()
-    for file, form in find_files(source, name):
-        edits.write(file, form, place(file), place(file))
-        data.add(file.name)
-    if not any(folder.rglob("*")):
-        raise source.error("no dialogue would be left in it")
-    for file in source.files():
-        if file.name not in data:
-            place(file).write_bytes(file.content())

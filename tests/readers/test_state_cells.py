@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dstbench.readers.shapes import Misfit
+from dstbench.readers.source import Misfit
 from dstbench.readers.state_cells import StateCells, could_be_state, split_text
 
 
