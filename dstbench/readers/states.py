@@ -298,7 +298,12 @@ def in_order(states: States, gold: States) -> States:
         if 2 * alike < max(table.height for table in listed):
             what = f"its own gold has the slots of {gold.source} in {alike:,} of {listed[0].height:,} turns with any"
             raise error_in(states, what, "they are joined in order: are these the same turns, in the same order?")
-    return replace(states, gold=None, pred=replace(states.pred, turns=gold.gold.turns), complete=None)
+    notes = states.notes
+    if sizes.max() == of_gold.max() == 1 < len(sizes):
+        what = f"each turn of {gold.source} is a dialogue of its own"
+        notes += (f"{states.source}: {what}, so FGA, GCA, TLA and ± are those of single turns",)
+    pred = replace(states.pred, turns=gold.gold.turns)
+    return replace(states, gold=None, pred=pred, notes=notes, complete=None)
 
 
 # --- splits and turns -------------------------------------------------------------------------------------------------
