@@ -271,7 +271,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         of_all=sentence.str.contains(rules.every),
         of_travel=pl.any_horizontal(False, *(sentence.str.contains(rules.domains[domain]) for domain in rules.travel)),
         of_domain=_says_domain(text, rules, own=True),
-        of_other=_says_domain(text, rules, own=False),
+        of_other=_says_domain(sentence, rules, own=False),
         definite=slot.str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
         asks_kind=_contain(sentence, rules.kinds),
     )  # fmt: skip
@@ -295,11 +295,11 @@ def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
 
 def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
-    sentence, is_user = pl.col("sentence"), pl.col("speaker") == "user"
-    sentences = corpus.texts.select("row", "speaker", sentence=_sentences(pl.col("text"), rules)).explode("sentence")
-    sentences = sentences.filter(
-        (is_user & sentence.str.contains(rules.refusal)) | (~is_user & sentence.str.contains(rules.withdrawal))
-    )
+    sentence, is_user, text = pl.col("sentence"), pl.col("speaker") == "user", pl.col("text")
+    declined = corpus.texts.filter(is_user, text.str.to_lowercase().str.contains(rules.declined))["row"]
+    is_withdrawn = sentence.str.contains(rules.withdrawal) & ~pl.col("row").is_in(declined.implode())
+    sentences = corpus.texts.select("row", "speaker", sentence=_sentences(text, rules)).explode("sentence")
+    sentences = sentences.filter((is_user & sentence.str.contains(rules.refusal)) | (~is_user & is_withdrawn))
     sentences = sentences.join(corpus.cells.select("domain").unique(), how="cross")
     own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()

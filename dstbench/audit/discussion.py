@@ -51,14 +51,25 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
         system_names=by_system.n_unique(), system_only=by_system.first(), system_all=by_system,
     )  # fmt: skip
     changed = state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True)
-    for frame in (annotated, said, changed, places.refusals.with_columns(refused=True)):
+    wishes = places.mentions.filter(~pl.col("names_place"), speaker="user").select(_OF_DOMAIN).unique()
+    for frame in (
+        annotated,
+        said,
+        changed,
+        wishes.with_columns(wishes=True),
+        places.refusals.with_columns(refused=True),
+    ):
         turns = look_up(turns, frame)
     user_names, system_names = (pl.col(f"{who}_names").fill_null(0) for who in ("user", "system"))
-    turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True))
+    turns = look_up(turns, _contradicted(turns, state, places, rules).with_columns(contradicted=True))
     # A user who names the place that the system offers asks for no other one.
     takes_up = (user_names == 1) & pl.col("system_all").list.contains(pl.col("user_only"))
     asks_for_other = pl.col("refused").fill_null(False) & ~takes_up.fill_null(False)
-    is_refused = asks_for_other | pl.col("contradicted").fill_null(False)
+    # An offer was not taken if the user only says what it should have, and gold has another place next.
+    turns = turns.with_columns(next_place=pl.col("annotated").shift(-1).backward_fill().over(group))
+    is_other_taken = (system_names == 1) & (user_names == 0) & (pl.col("next_place") != pl.col("system_only"))
+    is_passed_over = is_other_taken & pl.col("wishes") & pl.col("annotated").is_null()
+    is_refused = asks_for_other | pl.col("contradicted").fill_null(False) | is_passed_over.fill_null(False)
     turns = turns.with_columns(user_names, system_names, refused=is_refused)
     is_refused = _is_refused(rules)
     offered = pl.when((system_names == 1) & ~is_refused).then("system_only")
@@ -76,7 +87,7 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
     )
     before = pl.when(system_names > 0).then(by_system).otherwise(pl.col("topic").shift(1).over(group))
     turns = turns.with_columns(before=before).select(
-        *_OF_DOMAIN, "talk", "offered", "refused", "user_names", "system_names",
+        *_OF_DOMAIN, "talk", "next_place", "offered", "refused", "user_names", "system_names",
         has_begun=pl.col("begin") <= pl.col("row") + 1,
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
@@ -116,7 +127,7 @@ def _last_words(corpus: Corpus, turns: pl.DataFrame, names: pl.DataFrame, rules:
     return last.with_columns(pl.col("user_last", "system_last").clip(upper_bound=9_999) / 20_000)
 
 
-def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> pl.DataFrame:
+def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
     """(row, domain) where gold sets, or the user says, a value that the only place offered does not have."""
     offers = turns.filter(pl.col("system_names") == 1).select(*_OF_DOMAIN, entity="system_only")
     facts = offers.join(places.facts, on=["domain", "entity"]).drop("entity")
@@ -125,7 +136,8 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     stated = stated.join(offers.join(places.facts, on=["domain", "entity"], how="anti"), on=_OF_DOMAIN, how="semi")
     stated = stated.filter(pl.col("value").n_unique().over(*_CELL) == 1)
     facts = pl.concat([facts, stated.select(*_OF_DOMAIN, "slot", fact="value").unique()], how="diagonal_relaxed")
-    of_user, is_question = places.mentions.filter(speaker="user"), pl.col("asked") | pl.col("queried")
+    of_user, is_feature = places.mentions.filter(speaker="user"), pl.col("slot").is_in(rules.features)
+    is_question = pl.col("queried") | (pl.col("asked") & is_feature)
     wishes = of_user.filter(
         ~(is_question | pl.any_horizontal("names_place", "denied", "is_kind", "of_travel", "definite")),
         pl.col("of_domain") | ~pl.col("of_other"),
@@ -220,6 +232,7 @@ def _with_facts(
     each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
     for frame in (
         facts.rename({"entity": "place"}),
+        facts.rename({"entity": "next_place", "fact": "fact_of_next"}),
         facts.select("domain", place="entity", has_row=True).unique(),
         beside,
         state.select(*_CELL, "every", "changed", now="value"),
@@ -274,6 +287,7 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "confirmed": pl.when("has_row").then(agrees).otherwise(beside) | needs_none,
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
+        "none taken without it": agrees | needs_none | (pl.col("fact_of_next") == pl.col("value")).fill_null(True),
         "every place has it": pl.col("each_has_it"),
         "of the place": pl.col("system_names_place") | of_place,
         "of no other place": names_none | pl.col("system_names_place"),

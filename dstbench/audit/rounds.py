@@ -19,7 +19,6 @@ from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, first_of, l
 from dstbench.audit.discussion import SUPPORT, judge_places, propose_places
 from dstbench.audit.rules import Rules
 from dstbench.audit.search import find_mentions
-from dstbench.conventions.normalise import DONTCARE
 from dstbench.schema.audit import CANDIDATES
 from dstbench.schema.core import BETWEEN
 
@@ -61,9 +60,9 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     parts = parts.group_by("proposal").agg(pl.col("written").str.join(BETWEEN))
     following = cells.join(turns, on="row").select("dialogue", "slot", "row", next="row", then="value")
     proposed = _followed(proposed.join(parts, on="proposal").drop("proposal"), following)
-    # A user who says "a hotel", and later gets a guest house annotated, meant any place to stay.
-    is_other = (pl.col("then") != pl.col("value")) & (pl.col("then") != DONTCARE)
-    is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
+    # A user who says "a hotel", and later gets a guest house annotated, or dontcare, meant any place to stay.
+    is_other = (pl.col("then") != pl.col("value")).fill_null(False)
+    is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other
     proposed = proposed.filter(~is_any_kind).with_columns(until=pl.min_horizontal("stop", "next"))
     # Between two values of gold, an added value holds until the next added one; the same value again is implied.
     gap, written = pl.struct("dialogue", "slot", "until"), pl.col("written")
