@@ -55,12 +55,11 @@ class Corpus:
 def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None, over_dontcare: str) -> Corpus:
     """A dataset (and its `evidence`) laid out for a search; dontcare is no value of slots like `over_dontcare`."""
     parts = [(data, True), *([] if evidence is None else [(evidence, False)])]
-    turns, cells, said = (
-        pl.concat(
-            [getattr(part, name).with_columns(is_data=is_data) for part, is_data in parts], how="diagonal_relaxed"
-        )
+    tables = (
+        [getattr(part, name).with_columns(is_data=is_data) for part, is_data in parts]
         for name in ("turns", "cells", "said")
     )
+    turns, cells, said = (pl.concat(table, how="diagonal_relaxed") for table in tables)
     key = ["is_data", "dialogue", "turn"]
     turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row", offset=1).with_columns(
         is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
@@ -175,9 +174,8 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         for value, listed in rules.said_as.get(slot, {}).items()
         for text in listed
     ]
-    listed = pl.concat(
-        [searched.select("slot", "value"), names.join(name_slots, on="domain").select("slot", value="name")]
-    )
+    spoken = names.join(name_slots, on="domain").select("slot", value="name")
+    listed = pl.concat([searched.select("slot", "value"), spoken])
     patterns = vocabulary(dict(listed.group_by("slot").agg("value").iter_rows())).drop("written")
     patterns = pl.concat([patterns, pl.DataFrame(said_as, patterns.schema, orient="row")])
     mentions = find_mentions(corpus.texts, patterns, corpus.turns)

@@ -19,6 +19,7 @@ from dstbench.audit.corpus import RARELY, Corpus, Places, elsewhere, first_of, l
 from dstbench.audit.discussion import SUPPORT, judge_places, propose_places
 from dstbench.audit.rules import Rules
 from dstbench.audit.search import find_mentions
+from dstbench.conventions.normalise import DONTCARE
 from dstbench.schema.audit import CANDIDATES
 from dstbench.schema.core import BETWEEN
 
@@ -60,9 +61,9 @@ def _with_duration(proposed: pl.DataFrame, corpus: Corpus, cells: pl.DataFrame) 
     parts = parts.group_by("proposal").agg(pl.col("written").str.join(BETWEEN))
     following = cells.join(turns, on="row").select("dialogue", "slot", "row", next="row", then="value")
     proposed = _followed(proposed.join(parts, on="proposal").drop("proposal"), following)
-    # A user who says "a hotel", and later gets a guest house annotated, or dontcare, meant any place to stay.
-    is_other = (pl.col("then") != pl.col("value")).fill_null(False)
-    is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other
+    # A user who says "a hotel", and later gets a guest house annotated, meant any place to stay.
+    is_other = (pl.col("then") != pl.col("value")) & (pl.col("then") != DONTCARE)
+    is_any_kind = (pl.col("rule") == "kind") & pl.col("fact").is_null() & is_other.fill_null(False)
     proposed = proposed.filter(~is_any_kind).with_columns(until=pl.min_horizontal("stop", "next"))
     # Between two values of gold, an added value holds until the next added one; the same value again is implied.
     gap, written = pl.struct("dialogue", "slot", "until"), pl.col("written")
@@ -110,9 +111,8 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
         active.with_columns(before, gone=True),
     ):
         judged = look_up(judged, frame)
-    judged = judged.with_columns(
-        pl.col("changed", "coming", "gone").fill_null(False), pl.col("has", "n_changed").fill_null(0)
-    )
+    flags, counts = pl.col("changed", "coming", "gone"), pl.col("has", "n_changed")
+    judged = judged.with_columns(flags.fill_null(False), counts.fill_null(0))
     value, is_unset = pl.col("value"), pl.col("now").is_null()
     focuses = {
         "now": pl.col("n_changed") > pl.col("changed").cast(pl.UInt32),

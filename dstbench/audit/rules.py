@@ -72,8 +72,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     numbers: dict[str, str]  # numbers that may be written out, and their digits
     phrases: dict[str, str]  # phrases that people use for others
     plurals: list[tuple[str, str]]  # endings of plurals, and what is in their place in the singular
-    # patterns of an `hour`, perhaps with `minute` and `half` of the day; the minute if there is none; the hours to
-    # add
+    # patterns of an `hour`, perhaps with `minute` and `half` of the day; the minute without one; the hours to add
     clocks: list[tuple[str, str, int]]
     named_times: dict[str, str]  # words for a time of the day
     slots: Pattern = ""  # the slots of which values are added
