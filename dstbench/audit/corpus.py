@@ -55,12 +55,11 @@ class Corpus:
 def lay_out(data: Dialogues, searched: pl.DataFrame, evidence: Dialogues | None, over_dontcare: str) -> Corpus:
     """A dataset (and its `evidence`) laid out for a search; dontcare is no value of slots like `over_dontcare`."""
     parts = [(data, True), *([] if evidence is None else [(evidence, False)])]
-    turns, cells, said = (
-        pl.concat(
-            [getattr(part, name).with_columns(is_data=is_data) for part, is_data in parts], how="diagonal_relaxed"
-        )
+    tables = (
+        [getattr(part, name).with_columns(is_data=is_data) for part, is_data in parts]
         for name in ("turns", "cells", "said")
     )
+    turns, cells, said = (pl.concat(table, how="diagonal_relaxed") for table in tables)
     key = ["is_data", "dialogue", "turn"]
     turns = turns.sort(pl.col("is_data").not_(), "dialogue", "turn").with_row_index("row", offset=1).with_columns(
         is_evidence=pl.lit(True) if evidence is None else ~pl.col("is_data"),
@@ -175,9 +174,8 @@ def lay_out_places(corpus: Corpus, folder: str | None, rules: Rules) -> Places |
         for value, listed in rules.said_as.get(slot, {}).items()
         for text in listed
     ]
-    listed = pl.concat(
-        [searched.select("slot", "value"), names.join(name_slots, on="domain").select("slot", value="name")]
-    )
+    spoken = names.join(name_slots, on="domain").select("slot", value="name")
+    listed = pl.concat([searched.select("slot", "value"), spoken])
     patterns = vocabulary(dict(listed.group_by("slot").agg("value").iter_rows())).drop("written")
     patterns = pl.concat([patterns, pl.DataFrame(said_as, patterns.schema, orient="row")])
     mentions = find_mentions(corpus.texts, patterns, corpus.turns)
@@ -271,7 +269,7 @@ def _with_sentences(mentions: pl.DataFrame, corpus: Corpus, rules: Rules) -> pl.
         of_all=sentence.str.contains(rules.every),
         of_travel=pl.any_horizontal(False, *(sentence.str.contains(rules.domains[domain]) for domain in rules.travel)),
         of_domain=_says_domain(text, rules, own=True),
-        of_other=_says_domain(text, rules, own=False),
+        of_other=_says_domain(sentence, rules, own=False),
         definite=slot.str.contains(rules.types) & pl.col("before").is_in(rules.definite).fill_null(False),
         asks_kind=_contain(sentence, rules.kinds),
     )  # fmt: skip
@@ -295,11 +293,11 @@ def _says_domain(text: pl.Expr, rules: Rules, *, own: bool) -> pl.Expr:
 
 def _refusals(corpus: Corpus, rules: Rules) -> pl.DataFrame:
     """`Places.refusals`; a refusal in a sentence about another domain only is not one."""
-    sentence, is_user = pl.col("sentence"), pl.col("speaker") == "user"
-    sentences = corpus.texts.select("row", "speaker", sentence=_sentences(pl.col("text"), rules)).explode("sentence")
-    sentences = sentences.filter(
-        (is_user & sentence.str.contains(rules.refusal)) | (~is_user & sentence.str.contains(rules.withdrawal))
-    )
+    sentence, is_user, text = pl.col("sentence"), pl.col("speaker") == "user", pl.col("text")
+    declined = corpus.texts.filter(is_user, text.str.to_lowercase().str.contains(rules.declined))["row"]
+    is_withdrawn = sentence.str.contains(rules.withdrawal) & ~pl.col("row").is_in(declined.implode())
+    sentences = corpus.texts.select("row", "speaker", sentence=_sentences(text, rules)).explode("sentence")
+    sentences = sentences.filter((is_user & sentence.str.contains(rules.refusal)) | (~is_user & is_withdrawn))
     sentences = sentences.join(corpus.cells.select("domain").unique(), how="cross")
     own, other = (_says_domain(sentence, rules, own=own) for own in (True, False))
     return sentences.filter(own | ~other).select("row", "domain").unique()

@@ -34,10 +34,10 @@ MOSTLY: Final = 0.5
 def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What the turns are about in this state (`corpus.with_changes`): the mentions of names, and the turns.
 
-    A turn has, of each domain of the dialogue, the `place` under discussion, how many places `user_names` and
-    `system_names`, the only one `offered` and not `refused`; whether the domain `has_begun` (gold annotates it up to
-    the next turn), is the last one spoken of after the user's utterance (`is_topic`) and before it (`was_topic`), and
-    whether the system names places of other domains (`elsewhere`).
+    A turn has, of each domain of the dialogue, the `place` under discussion, the `next_place` that gold names, how many
+    places `user_names` and `system_names`, the only one `offered` and not `refused`; whether the domain `has_begun`
+    (gold annotates it up to the next turn), is the last one spoken of after the user's utterance (`is_topic`) and
+    before it (`was_topic`), and whether the system names places of other domains (`elsewhere`).
     """
     annotated = state.join(places.name_slots, on=["domain", "slot"]).select(*_OF_DOMAIN, name="value")
     annotated = annotated.join(places.names, on=["domain", "name"]).select(*_OF_DOMAIN, annotated="entity")
@@ -50,17 +50,23 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
         user_names=by_user.n_unique(), user_only=by_user.first(),
         system_names=by_system.n_unique(), system_only=by_system.first(), system_all=by_system,
     )  # fmt: skip
-    changed = state.filter("changed").select(_OF_DOMAIN).unique().with_columns(changed=True)
-    for frame in (annotated, said, changed, places.refusals.with_columns(refused=True)):
+    changed = state.filter("changed").select(_OF_DOMAIN).unique()
+    wishes = places.mentions.filter(~pl.col("names_place"), speaker="user").select(_OF_DOMAIN).unique()
+    marks = {"changed": changed, "wishes": wishes, "refused": places.refusals}
+    for frame in (annotated, said, *(rows.with_columns(pl.lit(True).alias(name)) for name, rows in marks.items())):
         turns = look_up(turns, frame)
     user_names, system_names = (pl.col(f"{who}_names").fill_null(0) for who in ("user", "system"))
-    turns = look_up(turns, _contradicted(turns, state, places).with_columns(contradicted=True))
+    turns = look_up(turns, _contradicted(turns, state, places, rules).with_columns(contradicted=True))
     # A user who names the place that the system offers asks for no other one.
     takes_up = (user_names == 1) & pl.col("system_all").list.contains(pl.col("user_only"))
     asks_for_other = pl.col("refused").fill_null(False) & ~takes_up.fill_null(False)
-    is_refused = asks_for_other | pl.col("contradicted").fill_null(False)
+    # An offer was not taken if the user only says what it should have, and gold has another place next.
+    turns = turns.with_columns(next_place=pl.col("annotated").shift(-1).backward_fill().over(group))
+    is_other_taken = (system_names == 1) & (user_names == 0) & (pl.col("next_place") != pl.col("system_only"))
+    is_passed_over = is_other_taken & pl.col("wishes") & pl.col("annotated").is_null()
+    is_refused = asks_for_other | pl.col("contradicted").fill_null(False) | is_passed_over.fill_null(False)
     turns = turns.with_columns(user_names, system_names, refused=is_refused)
-    is_refused = _is_refused(rules)
+    is_refused = pl.col("refused") & (not rules.refused)
     offered = pl.when((system_names == 1) & ~is_refused).then("system_only")
     named = pl.coalesce("annotated", pl.when(user_names == 1).then("user_only"), offered)
     is_open = named.is_null() & ((system_names > 0) | is_refused)  # several offered, or none wanted
@@ -76,7 +82,7 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
     )
     before = pl.when(system_names > 0).then(by_system).otherwise(pl.col("topic").shift(1).over(group))
     turns = turns.with_columns(before=before).select(
-        *_OF_DOMAIN, "talk", "offered", "refused", "user_names", "system_names",
+        *_OF_DOMAIN, "talk", "next_place", "offered", "refused", "user_names", "system_names",
         has_begun=pl.col("begin") <= pl.col("row") + 1,
         place=pl.when(pl.col("place") != "").then("place"),
         system_names_place=pl.col("system_all").list.contains(pl.col("place")).fill_null(False),
@@ -116,7 +122,7 @@ def _last_words(corpus: Corpus, turns: pl.DataFrame, names: pl.DataFrame, rules:
     return last.with_columns(pl.col("user_last", "system_last").clip(upper_bound=9_999) / 20_000)
 
 
-def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> pl.DataFrame:
+def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places, rules: Rules) -> pl.DataFrame:
     """(row, domain) where gold sets, or the user says, a value that the only place offered does not have."""
     offers = turns.filter(pl.col("system_names") == 1).select(*_OF_DOMAIN, entity="system_only")
     facts = offers.join(places.facts, on=["domain", "entity"]).drop("entity")
@@ -125,7 +131,8 @@ def _contradicted(turns: pl.DataFrame, state: pl.DataFrame, places: Places) -> p
     stated = stated.join(offers.join(places.facts, on=["domain", "entity"], how="anti"), on=_OF_DOMAIN, how="semi")
     stated = stated.filter(pl.col("value").n_unique().over(*_CELL) == 1)
     facts = pl.concat([facts, stated.select(*_OF_DOMAIN, "slot", fact="value").unique()], how="diagonal_relaxed")
-    of_user, is_question = places.mentions.filter(speaker="user"), pl.col("asked") | pl.col("queried")
+    of_user = places.mentions.filter(speaker="user")
+    is_question = pl.col("queried") | (pl.col("asked") & pl.col("slot").is_in(rules.features))
     wishes = of_user.filter(
         ~(is_question | pl.any_horizontal("names_place", "denied", "is_kind", "of_travel", "definite")),
         pl.col("of_domain") | ~pl.col("of_other"),
@@ -196,10 +203,9 @@ def _with_facts(
     names: pl.DataFrame, turns: pl.DataFrame, state: pl.DataFrame, places: Places, rules: Rules
 ) -> pl.DataFrame:
     """The mentions that the rules judge, with what is discussed in their turn, and what is known of slot and value."""
-    facts = places.facts
-    kinds = names.drop("value", "added", "slot").join(
-        facts.filter(pl.col("slot").str.contains(rules.types)).rename({"fact": "value"}), on=["domain", "entity"]
-    )
+    facts, slot, is_own = places.facts, pl.col("slot"), pl.col("of_domain")
+    kinds = facts.filter(slot.str.contains(rules.types)).rename({"fact": "value"})
+    kinds = names.drop("value", "added", "slot").join(kinds, on=["domain", "entity"])
     says_kind = squeezed(pl.col("words")).str.contains(squeezed(pl.col("value")), literal=True)
     parts = [
         places.mentions.filter(~pl.col("names_place")),
@@ -207,12 +213,10 @@ def _with_facts(
         kinds.filter(says_kind).with_columns(in_name=True, names_place=False),
     ]
     said = pl.concat(parts, how="diagonal").join(turns, on=_OF_DOMAIN)
-    is_early = pl.col("slot").str.contains(rules.early) & (
-        pl.col("of_domain") | ~pl.col("slot").str.contains(rules.spoken)
-    )
-    said = said.filter(pl.col("has_begun") | is_early).with_columns(
-        value=pl.when(pl.col("slot").is_in(rules.features) & pl.col("denied")).then(pl.lit("no")).otherwise("value"),
-    )
+    is_early = slot.str.contains(rules.early) & (is_own | ~slot.str.contains(rules.spoken))
+    is_denied = slot.is_in(rules.features) & pl.col("denied")
+    said = said.filter(pl.col("has_begun") | is_early)
+    said = said.with_columns(value=pl.when(is_denied).then(pl.lit("no")).otherwise("value"))
     beside = names.select(*_OF_DOMAIN, "speaker", "sentence", place="entity", is_beside=True).unique()
     offers = names.filter(speaker="system").select(*_OF_DOMAIN, "entity").unique()
     offers = offers.join(turns.filter(pl.col("system_names") > 1).select(*_OF_DOMAIN, "system_names"), on=_OF_DOMAIN)
@@ -220,6 +224,7 @@ def _with_facts(
     each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
     for frame in (
         facts.rename({"entity": "place"}),
+        facts.rename({"entity": "next_place", "fact": "fact_of_next"}),
         facts.select("domain", place="entity", has_row=True).unique(),
         beside,
         state.select(*_CELL, "every", "changed", now="value"),
@@ -228,19 +233,15 @@ def _with_facts(
         state.group_by(*_OF_DOMAIN, "value").agg(holders=pl.len()),
     ):
         said = look_up(said, frame)
-    several = pl.col("slot").str.contains(rules.lists) & (pl.col("system_names") > 1)
-    is_offer = (pl.col("offered") == pl.col("entity")) | (several & ~_is_refused(rules))
+    several = slot.str.contains(rules.lists) & (pl.col("system_names") > 1)
+    stands = ~pl.col("refused") | rules.refused
+    is_offer = (pl.col("offered") == pl.col("entity")) | (several & stands)
     return said.with_columns(
         pl.col("in_name", "has_row", "is_beside", "each_has_it", "changed").fill_null(False),
         values=pl.col("value").n_unique().over("row", "speaker", "slot"),
         is_held=pl.col("holders").fill_null(0) > _IS_NOW.cast(pl.UInt32),
         is_offered=(is_offer & (pl.col("user_names") == 0)).fill_null(False),
     )
-
-
-def _is_refused(rules: Rules) -> pl.Expr:
-    """Whether the user refuses what the system offers, unless the rules ignore refusals."""
-    return pl.col("refused") & (not rules.refused)
 
 
 def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
@@ -269,11 +270,12 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "the only value": takes_lists | (pl.col("values") == 1),
         "the place is named": pl.col("system_names_place"),
         "an offer that stands": pl.col("is_offered"),
-        "not refused": ~_is_refused(rules),
+        "not refused": ~pl.col("refused") | rules.refused,
         "the row agrees": agrees,
         "confirmed": pl.when("has_row").then(agrees).otherwise(beside) | needs_none,
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
+        "none taken without it": agrees | needs_none | (pl.col("fact_of_next") == pl.col("value")).fill_null(True),
         "every place has it": pl.col("each_has_it"),
         "of the place": pl.col("system_names_place") | of_place,
         "of no other place": names_none | pl.col("system_names_place"),

@@ -111,9 +111,8 @@ def judge(mentions: pl.DataFrame, state: pl.DataFrame, support: int) -> pl.DataF
         active.with_columns(before, gone=True),
     ):
         judged = look_up(judged, frame)
-    judged = judged.with_columns(
-        pl.col("changed", "coming", "gone").fill_null(False), pl.col("has", "n_changed").fill_null(0)
-    )
+    flags, counts = pl.col("changed", "coming", "gone"), pl.col("has", "n_changed")
+    judged = judged.with_columns(flags.fill_null(False), counts.fill_null(0))
     value, is_unset = pl.col("value"), pl.col("now").is_null()
     focuses = {
         "now": pl.col("n_changed") > pl.col("changed").cast(pl.UInt32),

@@ -29,7 +29,7 @@ Condition: TypeAlias = Literal[
     "a name", "a value", "a feature", "a kind", "in a name", "a cue",
     "by the user", "by the system", "by either",
     "the only name", "the only value", "the place is named", "an offer that stands", "not refused",
-    "the row agrees", "confirmed", "not contradicted", "needs no row", "every place has it",
+    "the row agrees", "confirmed", "not contradicted", "needs no row", "none taken without it", "every place has it",
     "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
     "in no other slot", "set in no other", "a kind is asked for", "no kind that users ask for", "a stated kind",
     "indefinite", "yes", "not denied", "not asked", "no question",
@@ -44,6 +44,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sentence_end: Pattern  # where a sentence ends, or a part of it that says something else ("but")
     refusal: Pattern  # the user asks for another place
     withdrawal: Pattern  # the system asks whether it should look for another place
+    declined: Pattern  # the user says no to that
     negation: Pattern  # a sentence denies something
     excluded: Pattern  # the words before a value that is not meant ("not a")
     request: Pattern  # the user asks for information
@@ -71,8 +72,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     numbers: dict[str, str]  # numbers that may be written out, and their digits
     phrases: dict[str, str]  # phrases that people use for others
     plurals: list[tuple[str, str]]  # endings of plurals, and what is in their place in the singular
-    # patterns of an `hour`, perhaps with `minute` and `half` of the day; the minute if there is none; the hours to
-    # add
+    # patterns of an `hour`, perhaps with `minute` and `half` of the day; the minute without one; the hours to add
     clocks: list[tuple[str, str, int]]
     named_times: dict[str, str]  # words for a time of the day
     slots: Pattern = ""  # the slots of which values are added

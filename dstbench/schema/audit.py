@@ -448,7 +448,7 @@ CANDIDATES: Final = Table(
             "was_topic": "The domain is the last one annotated or spoken of, before the user's utterance",
             "elsewhere": "The system names places of other domains",
             "of_domain": "The utterance has words of the domain",
-            "of_other": "The utterance has words of another domain",
+            "of_other": "The sentence has words of another domain",
             "of_travel": "The sentence is about how to get there",
             "of_all": "The sentence is about all places",
             "denied": "The sentence denies something",
@@ -467,4 +467,5 @@ CANDIDATES: Final = Table(
     later=text("As in proposals; null: none, or not added."),
     round=count("As in proposals; null: not added."),
     taken_by=text("The only slot that gold sets to this value in this turn; null: none, or several."),
+    next_place=text("The place that gold names next, in a later turn; null: none, or judged by similar places alone."),
 )
