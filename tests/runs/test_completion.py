@@ -27,6 +27,7 @@ GOLD: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*each turn of .* is a dialogue of its own:dstbench.errors.DstbenchWarning")
 @pytest.mark.parametrize("name", GOLD)
 @pytest.mark.parametrize("split", [None, "test"])
 def test_they_may_be_in_a_folder_with_the_name_of_a_split(name: str, split: str | None, here: Path) -> None:
