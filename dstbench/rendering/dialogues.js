@@ -2,8 +2,12 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const MARKS = { correct: "✓", missed: "○", wrong: "✗", over: "+", "no-prediction": "?" };
-const KINDS = { missed: "missed", wrong: "wrong", over: "over-predicted", "no-prediction": "no prediction" };
-const several = data.runs.length > 1;
+const explorer = document.getElementById("explorer");
+const [notice, interests, form, count, list] = explorer.children;
+const fields = form.elements;
+const dialogue = document.getElementById("dialogue");
+/** The kinds of errors, in the words of the field that chooses them. */
+const KINDS = Object.fromEntries([...fields.errors.options].slice(2).map(({ value, text }) => [value, text]));
 const main = data.metrics[0];
 const FILTER = { interest: "all", search: "", errors: "", slot: "", sort: "", order: "" };
 // The address has what differs from this.
@@ -38,18 +42,10 @@ const score = (i) => dataOf(state.run).scores[main][i];
 const byDisagreement = (a, b) => compare(disagreement(a), disagreement(b), true);
 /** What the buttons choose: which dialogues, in which order. All begin with what is worth seeing. */
 const INTERESTS = {
-  all: { title: "All dialogues", order: (a, b) => byDisagreement(a, b) || compare(nearest(a), nearest(b)) },
-  ...(several ? { apart: { title: "Runs disagree most", order: byDisagreement } } : {}),
-  near: {
-    title: "One slot away from right",
-    has: (i) => Math.min(...wrongAtEnd(i)) === 1,
-    order: (a, b) => compare(score(a), score(b), true),
-  },
-  early: {
-    title: "First failure early",
-    has: (i) => firstFailure(i) !== null,
-    order: (a, b) => compare(firstFailure(a), firstFailure(b)),
-  },
+  all: { order: (a, b) => byDisagreement(a, b) || compare(nearest(a), nearest(b)) },
+  apart: { order: byDisagreement },
+  near: { has: (i) => Math.min(...wrongAtEnd(i)) === 1, order: (a, b) => compare(score(a), score(b), true) },
+  early: { has: (i) => firstFailure(i) !== null, order: (a, b) => compare(firstFailure(a), firstFailure(b)) },
 };
 
 /** The columns of the list: the title of each, and its value for a dialogue. */
@@ -95,31 +91,14 @@ function listed() {
     .sort((a, b) => by(a, b) || a - b);
 }
 
-const same = (values) => values.map((value) => [value, value]);
-const select = (key, options) =>
-  el("select", { change: ({ target }) => go({ [key]: target.value }) },
-    options.map(([value, text]) => el("option", { value }, text)));
-const input = ({ target }) => go({ search: target.value }, { replace: true, drawn: drawList });
-const fields = {
-  run: select("run", same(data.runs)),
-  beside: select("beside", [["", "no other"], ...same(data.runs)]),
-  search: el("input", { type: "search", placeholder: "id, words, values", input }),
-  errors: select("errors", [["", "any or no error"], ["any", "any error"], ...Object.entries(KINDS)]),
-  slot: select("slot", [["", "any slot"], ...same([...data.slots].sort((a, b) => a.localeCompare(b)))]),
-};
-const LABELS = { run: "Run", beside: "beside", search: "search", errors: "with", slot: "in" };
-const controls = el("form", { class: "controls", submit: (event) => event.preventDefault() },
-  Object.entries(fields).map(([key, element]) => el("label", {}, `${LABELS[key]} `, element)).slice(several ? 0 : 2));
-const interests = el("p", { class: "controls", role: "group", "aria-label": "Dialogues of interest" },
-  Object.entries(INTERESTS).map(([interest, { title }]) =>
-    button(title, () => go({ ...FILTER, interest }), { "data-key": interest })));
-const notice = el("p", { role: "alert" });
-const count = el("p", { role: "status" });
-const list = el("div", { class: "list" });
-const dialogue = document.getElementById("dialogue");
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", ({ target: { name, value } }) =>
+  go({ [name]: value }, name === "search" ? { replace: true, drawn: drawList } : {}));
+[...interests.children].forEach((one) =>
+  one.addEventListener("click", () => go({ ...FILTER, interest: one.dataset.key })));
 
 function drawList() {
-  Object.entries(fields).forEach(([key, element]) => (element.value = state[key]));
+  [...fields].forEach((field) => (field.value = state[field.name]));
   [...interests.children].forEach((one) => one.setAttribute("aria-pressed", one.dataset.key === state.interest));
   order = listed();
   const [some, whole] = [order, data.dialogues].map(({ length }) => length.toLocaleString("en"));
@@ -323,8 +302,9 @@ const address = () => new URLSearchParams(Object.entries(state).filter(isChosen)
 function read(text) {
   const asked = Object.fromEntries(new URLSearchParams(text));
   const turns = data.turns[data.dialogues.indexOf(asked.dialogue)] ?? [];
+  const shownInterests = [...interests.children].map((one) => one.dataset.key);
   const known = {
-    ...{ run: data.runs, beside: ["", ...data.runs], interest: Object.keys(INTERESTS), dialogue: data.dialogues },
+    ...{ run: data.runs, beside: ["", ...data.runs], interest: shownInterests, dialogue: data.dialogues },
     ...{ errors: ["any", ...Object.keys(KINDS)], slot: data.slots, turn: ["all", ...turns.map(String)] },
   };
   const isUnknown = ([key, value]) => !(key in DEFAULTS) || (known[key] && !known[key].includes(value));
@@ -367,7 +347,6 @@ function draw() {
   drawDialogue();
 }
 
-document.querySelector("nav").prepend(el("a", { class: "skip", href: "#dialogues" }, "Skip to the dialogues"));
-document.getElementById("explorer").append(notice, interests, controls, count, list);
+explorer.hidden = false;
 addEventListener("hashchange", follow);
 follow();
