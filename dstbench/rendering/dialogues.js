@@ -48,18 +48,19 @@ const INTERESTS = {
   early: { has: (i) => firstFailure(i) !== null, order: (a, b) => compare(firstFailure(a), firstFailure(b)) },
 };
 
-/** The columns of the list: the title of each, and its value for a dialogue. */
+/** What is known of dialogues in a run: the key and title of each number, its value for a dialogue. */
+const numbersOf = ({ scores, numbers }) => [
+  ...data.metrics.map((m) => ({ key: m, title: named(m), get: (i) => scores[m][i], share: isShare(m) })),
+  ...data.traits.map((t) => ({ key: t, title: named(t), get: (i) => numbers[t][i] })),
+];
+
+/** The columns of the list. */
 function columns() {
-  const { scores, numbers } = dataOf(state.run);
-  const other = dataOf(state.beside)?.scores[main];
+  const [one, other] = [state.run, state.beside].map((run) => dataOf(run)?.scores[main]);
   const title = `${named(main)}: ${state.run} less ${state.beside}`;
-  const less = { key: "difference", title, get: (i) => difference(scores[main][i], other[i]), share: isShare(main) };
-  return [
-    { key: "dialogue", title: "Dialogue", get: (i) => data.dialogues[i] },
-    ...(other ? [less] : []),
-    ...data.metrics.map((m) => ({ key: m, title: named(m), get: (i) => scores[m][i], share: isShare(m) })),
-    ...data.traits.map((t) => ({ key: t, title: named(t), get: (i) => numbers[t][i] })),
-  ];
+  const less = { key: "difference", title, get: (i) => difference(one[i], other[i]), share: isShare(main) };
+  const id = { key: "dialogue", title: "Dialogue", get: (i) => data.dialogues[i] };
+  return [id, ...(other ? [less] : []), ...numbersOf(dataOf(state.run))];
 }
 
 /** Whether a dialogue's id, its words or a value in it has the text that is searched for. */
@@ -92,8 +93,8 @@ function listed() {
 }
 
 form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("input", ({ target: { name, value } }) =>
-  go({ [name]: value }, name === "search" ? { replace: true, drawn: drawList } : {}));
+form.addEventListener("change", ({ target: { name, value } }) => name !== "search" && go({ [name]: value }));
+fields.search.addEventListener("input", ({ target }) => go({ search: target.value }, { replace: true, drawn: drawList }));
 [...interests.children].forEach((one) =>
   one.addEventListener("click", () => go({ ...FILTER, interest: one.dataset.key })));
 
@@ -123,7 +124,7 @@ function drawList() {
     };
     return el("tr", { class: id === state.dialogue && "open" },
       rowHead(el("a", { href: `#/${new URLSearchParams({ dialogue: id })}`, "data-number": i, click }, id)),
-      all.slice(1).map(({ get, share }) => numberCell(shownNumber(get(i), share))));
+      numberCells(all.slice(1), i));
   });
   list.replaceChildren(tableOf(`Dialogues: scores of ${state.run}`, heads, rows));
   asOneStop(list.querySelector("table"), "thead button");
@@ -212,10 +213,13 @@ function stateTable(turn, gold, runs) {
   return rows.length ? tableOf(caption, heads, rows, { class: "states" }) : el("p", { class: "below" }, caption);
 }
 
-/** A table of numbers: a row per run. */
-function numberTable(caption, titles, runs, textsOf) {
-  const heads = [columnHead("run"), ...titles.map((text) => columnHead(text, { class: "n" }))];
-  return tableOf(caption, heads, runs.map((run) => el("tr", {}, rowHead(run.name), textsOf(run.own).map(numberCell))));
+const numberCells = (numbers, i) => numbers.map(({ get, share }) => numberCell(shownNumber(get(i), share)));
+
+/** A table of a dialogue's numbers: a row per run. */
+function numberTable(caption, i, runs, numbers) {
+  const heads = [columnHead("run"), ...numbers(runs[0].own).map(({ title }) => columnHead(title, { class: "n" }))];
+  const rows = runs.map(({ name, own }) => el("tr", {}, rowHead(name), numberCells(numbers(own), i)));
+  return tableOf(caption, heads, rows);
 }
 
 function turnSection(i, at, gold, runs) {
@@ -223,15 +227,14 @@ function turnSection(i, at, gold, runs) {
   const speakers = ["system", "user"].filter((who) => data.said?.[who][i][at]);
   const said = speakers.map((who) =>
     el("p", { class: `said ${who}` }, el("b", {}, `${who}: `), el("span", { dir: "auto" }, data.said[who][i][at])));
-  const titles = [...data.metrics.map(named), ...Object.keys(runs[0].own.events).map((name) => `${name} changes`)];
-  const textsOf = ({ turn_scores: scores, events }) => [
-    ...data.metrics.map((m) => shownNumber(data.score_values[scores[m][i][at]], isShare(m))),
-    ...Object.values(events).map((counts) => shownNumber(counts[i][at])),
+  const numbers = ({ turn_scores: scores, events }) => [
+    ...data.metrics.map((m) => ({ title: named(m), get: () => data.score_values[scores[m][i][at]], share: isShare(m) })),
+    ...Object.entries(events).map(([name, counts]) => ({ title: `${name} changes`, get: () => counts[i][at] })),
   ];
   return el("section", { class: "turn", "aria-labelledby": `turn-${turn}-title` },
     el("h4", { id: `turn-${turn}-title` }, `Turn ${turn}`), said,
     stateTable(turn, gold[at], runs.map(({ name, states }) => ({ name, cells: states[at] }))),
-    numberTable(`Scores of turn ${turn}, and changes of state as GCA counts them`, titles, runs, textsOf));
+    numberTable(`Scores of turn ${turn}, and changes of state as GCA counts them`, i, runs, numbers));
 }
 
 function drawDialogue() {
@@ -271,10 +274,6 @@ function drawDialogue() {
     return button(text, open, { disabled: next === undefined || !order.includes(i) });
   };
   const legend = ["correct", ...Object.keys(KINDS)].map((kind) => `${MARKS[kind]} ${KINDS[kind] ?? kind}`).join(", ");
-  const textsOf = ({ scores, numbers }) => [
-    ...data.metrics.map((m) => shownNumber(scores[m][i], isShare(m))),
-    ...data.traits.map((t) => shownNumber(numbers[t][i])),
-  ];
   dialogue.replaceChildren(
     el("h3", { tabindex: "-1" }, `Dialogue ${state.dialogue}`),
     el("p", { class: "controls" },
@@ -283,7 +282,7 @@ function drawDialogue() {
     grids,
     el("p", { class: "below" }, `${legend}. A cell or the number of a turn opens the turn.`),
     turns,
-    numberTable("The whole dialogue", [...data.metrics, ...data.traits].map(named), runs, textsOf));
+    numberTable("The whole dialogue", i, runs, numbersOf));
   drawTurns();
 }
 

@@ -373,13 +373,32 @@ _MARKS: Final = {"correct": "=", "wrong": "x", "missed": "-", "over": "+", "no-p
 _COLOURS: Final = {"correct": "green", "wrong": "red", "missed": "yellow", "over": "magenta", "no-prediction": "red"}
 _CHANGES: Final = ("correct", "wrong", "missed", "over")
 _CARRIED: Final = "~"
-_UNSCORED: Final = "not scored under this convention"
 
 
 def walkthrough(walkthrough: Walkthrough) -> Layout:
     """Each dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
-    dialogues = walkthrough.changes["dialogue"].unique(maintain_order=True)
-    views = [view for dialogue in dialogues for view in _dialogue(walkthrough, dialogue)]
+    runs = walkthrough.changes["run"].unique(maintain_order=True).to_list()
+    letters = [chr(ord("A") + number) for number in range(len(runs))] if len(runs) > 1 else runs
+    letter = pl.col("run").replace_strict(runs, letters, return_dtype=pl.String)
+    units = walkthrough.signatures.select("metric", "unit").unique()
+    scores = walkthrough.scores.join(units, on="metric", maintain_order="left").with_columns(letter)
+    slots, changes = (rows.with_columns(letter) for rows in (walkthrough.slots, walkthrough.changes))
+    total = changes.group_by("dialogue", "run").agg(pl.col(*_CHANGES).sum())
+    whole = scores.filter(pl.col("turn").is_null()).join(total, on=["dialogue", "run"], maintain_order="left")
+    if len(runs) > 1:
+        whole = whole.with_columns(pl.format("{}: {}", "run", pl.col("run").replace_strict(letters, runs)))
+    cells, counts = {"{}": "{value:score}"}, {f"{of} changes": f"{{{of}}}" for of in _CHANGES}
+    views, dialogues = list[View](), changes["dialogue"].unique(maintain_order=True)
+    for dialogue in dialogues:
+        said, changed = (rows.filter(dialogue=dialogue) for rows in (walkthrough.said, changes))
+        turns = pl.concat([changed["turn"], said["turn"]]).unique().sort()
+        title = f"{dialogue}: {number_of(len(turns), 'turn')}"
+        views.append(View(title, whole.filter(dialogue=dialogue), None, ["run"], cells, "metric", counts))
+        for turn in turns:
+            spoken, *of_turn = (rows.filter(dialogue=dialogue, turn=turn) for rows in (said, scores, changed, slots))
+            heads = [f"{speaker}: {words}" for row in spoken.select("system", "user").rows(named=True)
+                     for speaker, words in row.items() if words is not None]  # fmt: skip
+            views.append(_turn(turn, heads, *of_turn, letters))
     notes = lines(
         f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before",
         "changes as the GCA authors' code counts them; scores in %, counts as they are",
@@ -389,36 +408,42 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
     return Layout(views, notes, (), "show", [view for view in views if view.rows.height], signatures=signatures)
 
 
-def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
-    """The tables of one of its dialogues."""
-    said, slots, changes, scores = (
-        frame.filter(dialogue=dialogue)
-        for frame in (walkthrough.said, walkthrough.slots, walkthrough.changes, walkthrough.scores)
-    )
-    names = changes["run"].unique(maintain_order=True).to_list()
-    letters = [chr(ord("A") + number) for number in range(len(names))] if len(names) > 1 else names
-    letter = pl.col("run").replace_strict(names, letters, return_dtype=pl.String)
-    units = walkthrough.signatures.select("metric", "unit").unique()
-    scores = scores.join(units, on="metric", maintain_order="left").with_columns(letter)
-    slots, changes = slots.with_columns(letter), changes.with_columns(letter)
-    turns = pl.concat([changes["turn"], said["turn"]]).unique().sort().to_list()
-
-    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
-    whole = scores.filter(pl.col("turn").is_null()).join(total, on="run", maintain_order="left")
-    if len(names) > 1:
-        whole = whole.with_columns(pl.format("{}: {}", "run", pl.col("run").replace_strict(letters, names)))
-    title, changed = f"{dialogue}: {number_of(len(turns), 'turn')}", {f"{of} changes": f"{{{of}}}" for of in _CHANGES}
-    views = [View(title, whole, None, ["run"], {"{}": "{value:score}"}, "metric", changed)]
-    for turn in turns:
-        spoken = said.filter(turn=turn).select("system", "user").rows(named=True)
-        heads = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]
-        heads += _events(scores.filter(turn=turn), changes.filter(turn=turn))
-        table, styles = _slots(slots.filter(turn=turn), letters)
-        if table.is_empty() and _UNSCORED not in heads:
-            heads.append("no slot")
-        head = "\n  ".join([f"turn {turn}", *map(plain_text, heads)])
-        views.append(View(OwnLines(head), table, styles=styles))
-    return views
+def _turn(
+    turn: int, heads: list[str], scores: pl.DataFrame, changes: pl.DataFrame, slots: pl.DataFrame, runs: list[str]
+) -> View:
+    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class, in colours."""
+    values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
+    by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
+    for run, text, *numbers in by_run.join(changes.select("run", *_CHANGES), on="run", maintain_order="left").rows():
+        events = ", ".join(f"{number} {kind}" for number, kind in zip(numbers, _CHANGES, strict=True) if number)
+        name = f"{run}: " if by_run.height > 1 else ""
+        heads.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
+    if scores.is_empty():
+        heads.append("not scored under this convention")
+    elif slots.is_empty():
+        heads.append("no slot")
+    kind, is_slot, shown = pl.col("kind").cast(pl.String), pl.col("slot").is_not_null(), []
+    for side in ("gold", "pred"):  # a value is in quotation marks if it looks like none, or has spaces at its ends
+        value = pl.col(side).cast(pl.String)
+        unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
+        quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
+        shown.append(pl.when(is_slot).then(quoted).fill_null(UNDEFINED).alias(side))
+    cells = slots.select(
+        "run", pl.col("slot").cast(pl.String).fill_null("(no prediction)"), *shown, pl.col("class").cast(pl.String),
+        mark=kind.replace_strict(_MARKS) + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
+        style=pl.when("carried").then(pl.lit("dim ")).otherwise(pl.lit("")) + kind.replace_strict(_COLOURS),
+    )  # fmt: skip
+    table = cells.group_by("slot").agg(pl.col("gold").unique(maintain_order=True).str.join(" / ")).sort("slot")
+    styles = dict[str, list[str]]()
+    for number, run in enumerate(runs):
+        predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
+        titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
+        of_run = table.select("slot").join(cells.filter(run=run), on="slot", how="left", maintain_order="left")
+        of_run = of_run.fill_null("")
+        table = table.with_columns(of_run[name].alias(title) for name, title in titles.items())
+        styles |= dict.fromkeys(titles.values(), of_run["style"].to_list())
+    head = "\n  ".join([f"turn {turn}", *map(plain_text, heads)])
+    return View(OwnLines(head), table.select(" ", pl.exclude(" ")), styles=styles)
 
 
 def worst(worst: Worst) -> Layout:
@@ -440,47 +465,3 @@ def worst(worst: Worst) -> Layout:
     title = f"{what} in {n:,} of {of:,} dialogues"
     hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
     return Layout([View(title, shown, cells=cells)], [hint], (), "worst", signatures=signature_lines(worst.signatures))
-
-
-def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
-    """Lines with the scores and changes of each run in a turn."""
-    if scores.is_empty():
-        return [_UNSCORED]
-    values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
-    by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
-    by_run = by_run.join(changes.select("run", *_CHANGES), on="run", maintain_order="left")
-    of_runs = []
-    for run, text, *numbers in by_run.iter_rows():
-        events = ", ".join(f"{number} {kind}" for number, kind in zip(numbers, _CHANGES, strict=True) if number)
-        name = f"{run}: " if by_run.height > 1 else ""
-        of_runs.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
-    return of_runs
-
-
-def _slots(slots: pl.DataFrame, runs: list[str]) -> tuple[pl.DataFrame, Styles]:
-    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class; and colours."""
-    kind = pl.col("kind").cast(pl.String)
-    shown = slots.select(
-        "run", pl.col("slot").cast(pl.String).fill_null("(no prediction)"), *map(_value, ("gold", "pred")),
-        pl.col("class").cast(pl.String),
-        mark=kind.replace_strict(_MARKS) + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
-        style=pl.when("carried").then(pl.lit("dim ")).otherwise(pl.lit("")) + kind.replace_strict(_COLOURS),
-    )  # fmt: skip
-    gold = pl.col("gold").unique(maintain_order=True).str.join(" / ")
-    table, styles = shown.group_by("slot").agg(gold).sort("slot"), dict[str, list[str]]()
-    for number, run in enumerate(runs):
-        predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
-        titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
-        of_run = table.select("slot").join(shown.filter(run=run), on="slot", how="left", maintain_order="left")
-        of_run = of_run.fill_null("")
-        table = table.with_columns(of_run[name].alias(title) for name, title in titles.items())
-        styles |= dict.fromkeys(titles.values(), of_run["style"].to_list())
-    return table.select(" ", pl.exclude(" ")), styles
-
-
-def _value(name: str) -> pl.Expr:
-    """A value as text; in quotation marks if it looks like no value, or begins or ends with a space."""
-    value = pl.col(name).cast(pl.String)
-    unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
-    quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
-    return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)
