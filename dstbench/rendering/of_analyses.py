@@ -395,7 +395,7 @@ def _spread(compared: MetricComparison, runs: str, pairs: int) -> View:
 def _how_compared(compared: MetricComparison) -> tuple[list[str], list[str]]:
     """How spread and the pairs told apart were computed; and orders, correlations and intervals."""
     power, errors = compared.power, [metric for metric in compared.spread["metric"] if sign_of(metric) == -1]
-    design = next(compared.design.iter_rows(named=True), {"level": 0, "adjustment": "none"})
+    design: dict[str, Any] = next(compared.design.iter_rows(named=True), {"level": 0, "adjustment": "none"})
     alpha, adjustment, has_pairs = f"{1 - design['level']:.4g}", design["adjustment"], power["pairs"].sum() > 0
     is_adjusted = has_pairs and adjustment != "none"
     untestable = power.filter(pl.col("untestable") > 0).select(pl.format("{} ({})", "metric", "untestable")).to_series()

@@ -16,7 +16,8 @@ from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, OwnLines, View, lines, plain
 from dstbench.schema import audit
-from dstbench.schema.core import Table, text
+from dstbench.schema.core import Table
+from dstbench.schema.kinds import text
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dstbench.errors import UsageError, number_of, percent
 from dstbench.io.escape import plain_text
 from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.text_tables import UNDEFINED, Styles
+from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, OwnLines, View, lines, plain, sign, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
@@ -395,10 +395,10 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
         title = f"{dialogue}: {number_of(len(turns), 'turn')}"
         views.append(View(title, whole.filter(dialogue=dialogue), None, ["run"], cells, "metric", counts))
         for turn in turns:
-            spoken, *of_turn = (rows.filter(dialogue=dialogue, turn=turn) for rows in (said, scores, changed, slots))
+            spoken, *of_turn = (rows.filter(dialogue=dialogue, turn=turn) for rows in (said, slots, scores, changed))
             heads = [f"{speaker}: {words}" for row in spoken.select("system", "user").rows(named=True)
                      for speaker, words in row.items() if words is not None]  # fmt: skip
-            views.append(_turn(turn, heads, *of_turn, letters))
+            views.append(_turn([f"turn {turn}", *heads], letters, of_turn))
     notes = lines(
         f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before",
         "changes as the GCA authors' code counts them; scores in %, counts as they are",
@@ -408,10 +408,9 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
     return Layout(views, notes, (), "show", [view for view in views if view.rows.height], signatures=signatures)
 
 
-def _turn(
-    turn: int, heads: list[str], scores: pl.DataFrame, changes: pl.DataFrame, slots: pl.DataFrame, runs: list[str]
-) -> View:
+def _turn(heads: list[str], runs: list[str], of_turn: Sequence[pl.DataFrame]) -> View:
     """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class, in colours."""
+    slots, scores, changes = of_turn
     values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
     by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
     for run, text, *numbers in by_run.join(changes.select("run", *_CHANGES), on="run", maintain_order="left").rows():
@@ -442,8 +441,8 @@ def _turn(
         of_run = of_run.fill_null("")
         table = table.with_columns(of_run[name].alias(title) for name, title in titles.items())
         styles |= dict.fromkeys(titles.values(), of_run["style"].to_list())
-    head = "\n  ".join([f"turn {turn}", *map(plain_text, heads)])
-    return View(OwnLines(head), table.select(" ", pl.exclude(" ")), styles=styles)
+    head = OwnLines("\n  ".join(map(plain_text, heads)))
+    return View(head, table.select(" ", pl.exclude(" ")), styles=styles)
 
 
 def worst(worst: Worst) -> Layout:
