@@ -6,8 +6,6 @@ const explorer = document.getElementById("explorer");
 const [notice, interests, form, count, list] = explorer.children;
 const fields = form.elements;
 const dialogue = document.getElementById("dialogue");
-/** The kinds of errors, in the words of the field that chooses them. */
-const KINDS = Object.fromEntries([...fields.errors.options].slice(2).map(({ value, text }) => [value, text]));
 const main = data.metrics[0];
 const FILTER = { interest: "all", search: "", errors: "", slot: "", sort: "", order: "" };
 // The address has what differs from this.
@@ -238,7 +236,8 @@ function turnSection(i, at, gold, runs) {
 }
 
 function drawDialogue() {
-  if (!state.dialogue) return dialogue.replaceChildren();
+  dialogue.replaceChildren();
+  if (!state.dialogue) return;
   const i = data.dialogues.indexOf(state.dialogue);
   const gold = replay(data.gold, i);
   const runs = data.runs.map((name, at) => ({ name, own: data.of_runs[at], states: replay(data.of_runs[at].pred, i) }));
@@ -247,42 +246,38 @@ function drawDialogue() {
   // Without a choice, the first turn with an error of the run is open.
   const { states } = runs[data.runs.indexOf(state.run)];
   const firstWrong = states.findIndex((now) => [...now.values()].some((cell) => cell.class > 0));
-  const turns = el("div", {});
+  dialogue.append(document.getElementById("opened").content.cloneNode(true));
+  const [title, controls, grids, , turns] = dialogue.children;
+  const [previous, next, close] = controls.querySelectorAll("button");
+  const boxes = controls.querySelectorAll("input");
   const drawTurns = () => {
     const at = state.turn === "" ? Math.max(firstWrong, 0) : data.turns[i].indexOf(Number(state.turn));
     const open = state.turn === "all" ? [...data.turns[i].keys()] : [at];
     turns.replaceChildren(...open.map((turn) => turnSection(i, turn, gold, runs)));
     grids.querySelectorAll("[data-at]").forEach((cell) => cell.classList.toggle("now", Number(cell.dataset.at) === at));
-    allTurns.firstChild.checked = state.turn === "all";
+    boxes.forEach((box) => (box.checked = state[box.name] === box.value));
   };
+  const change = ({ target: { name, checked, value } }) =>
+    go({ [name]: checked ? value : "" }, { replace: true, drawn: drawTurns });
   const openTurn = (at) => {
     go({ turn: String(data.turns[i][at]) }, { replace: true, drawn: drawTurns });
     turns.scrollIntoView({ block: "nearest" });
   };
-  const grids = el("div", { class: "grids" }, runs.map((run) => grid(run, gold, i, slots, openTurn)));
-  const check = (label, key, value) => {
-    const change = (event) => go({ [key]: event.target.checked ? value : "" }, { replace: true, drawn: drawTurns });
-    return el("label", {}, el("input", { type: "checkbox", checked: state[key] === value, change }), ` ${label}`);
-  };
-  const allTurns = check("all turns", "turn", "all");
-  const step = (text, places) => {
-    const next = data.dialogues[order[order.indexOf(i) + places]];
-    const open = () => {
-      go({ dialogue: next, turn: "" }, { replace: true });
+  const leads = (step, places) => {
+    const other = data.dialogues[order[order.indexOf(i) + places]];
+    step.disabled = other === undefined || !order.includes(i);
+    step.addEventListener("click", () => {
+      go({ dialogue: other, turn: "" }, { replace: true });
       showTitle();
-    };
-    return button(text, open, { disabled: next === undefined || !order.includes(i) });
+    });
   };
-  const legend = ["correct", ...Object.keys(KINDS)].map((kind) => `${MARKS[kind]} ${KINDS[kind] ?? kind}`).join(", ");
-  dialogue.replaceChildren(
-    el("h3", { tabindex: "-1" }, `Dialogue ${state.dialogue}`),
-    el("p", { class: "controls" },
-      step("← Previous", -1), step("Next →", 1), button("Close", () => go({ dialogue: "", turn: "" })),
-      allTurns, check("also slots that are carried over and correct", "carried", "shown")),
-    grids,
-    el("p", { class: "below" }, `${legend}. A cell or the number of a turn opens the turn.`),
-    turns,
-    numberTable("The whole dialogue", i, runs, numbersOf));
+  leads(previous, -1);
+  leads(next, 1);
+  close.addEventListener("click", () => go({ dialogue: "", turn: "" }));
+  boxes.forEach((box) => box.addEventListener("change", change));
+  title.textContent = `Dialogue ${visible(state.dialogue)}`;
+  grids.append(...runs.map((run) => grid(run, gold, i, slots, openTurn)));
+  dialogue.append(numberTable("The whole dialogue", i, runs, numbersOf));
   drawTurns();
 }
 
@@ -304,7 +299,7 @@ function read(text) {
   const shownInterests = [...interests.children].map((one) => one.dataset.key);
   const known = {
     ...{ run: data.runs, beside: ["", ...data.runs], interest: shownInterests, dialogue: data.dialogues },
-    ...{ errors: ["any", ...Object.keys(KINDS)], slot: data.slots, turn: ["all", ...turns.map(String)] },
+    ...{ errors: [...fields.errors.options].map(({ value }) => value), slot: data.slots, turn: ["all", ...turns.map(String)] },
   };
   const isUnknown = ([key, value]) => !(key in DEFAULTS) || (known[key] && !known[key].includes(value));
   const unknown = Object.entries(asked).filter(isUnknown);

@@ -278,13 +278,10 @@ def profiles_alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bo
     same = pl.struct("run", "metric", "value").implode().hash()
     scores = rows.group_by(*within, "profile", maintain_order=True).agg(same.first().alias("same"))
     scores = scores.with_columns(pl.col("same").rle_id() if only_beside else "same")
-    profile, same_line = pl.col("profile"), [*within, "same"]
-    names = scores.select(
-        *within, "profile", names=profile.str.join(", ").over(same_line),
-        is_first=profile == profile.first().over(same_line),
-    )  # fmt: skip
-    alike = rows.join(names, on=[*within, "profile"], maintain_order="left").filter("is_first")
-    return alike.with_columns(profile=pl.col("names"))
+    alike = scores.group_by(*within, "same", maintain_order=True)
+    named = alike.agg(pl.col("profile").first(), names=pl.col("profile").str.join(", "))
+    shown = rows.join(named, on=[*within, "profile"], maintain_order="left")
+    return shown.with_columns(profile="names").drop("names", "same")
 
 
 def named_in_short(rows: pl.DataFrame) -> pl.DataFrame:
