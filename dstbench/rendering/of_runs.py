@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Design = Mapping[str, Any]
 
 _NO_GROUP: Final = "other runs"  # the title of the runs that are in no group
-# What JGA is by slot.
-_OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {EXACT}"}
 
 
 def scores(
@@ -44,21 +42,16 @@ def scores(
     by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
     titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
-    if EXACT in rows.columns:  # as metrics of their own, without errors, each after the fuzzy one
-        metrics = rows["metric"].unique(maintain_order=True).to_list()
-        exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
-        order = pl.col("metric").cast(pl.Enum([name for one in metrics for name in (one, f"{one} {EXACT}")]))
-        shown = pl.concat([rows, exact]).sort(order, maintain_order=True)
     if of_runs and not along:  # in the order of the groups, those of a group by the first metric
         group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
         order = pl.col("group").cast(pl.Enum(list(dict.fromkeys(titles.values()))))
         shown = best_first(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
     if "slot" in by:
-        shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
-    view = View(
-        "", shown, SCORES, [*by, *([along] if along else [])], {"{}": "{value} ±{se}" if of_runs else "{value}"},
-        "metric", {} if is_same else plain("turns", "dialogues"), best=["metric"] if of_runs else None,
-    )  # fmt: skip
+        shown = shown.with_columns(pl.col("metric").replace({"jga": "accuracy (jga)"}))
+    cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
+    cells |= {f"{{}} {EXACT}": f"{{{EXACT}:score}}"} if EXACT in rows.columns else {}
+    view = View("", shown, SCORES, [*by, *([along] if along else [])], cells, "metric",
+                {} if is_same else plain("turns", "dialogues"), best=["metric"] if of_runs else None)  # fmt: skip
     # A score has a standard error unless it is a count, undefined, or of one dialogue; or all dialogues are alike.
     has_error = rows.filter(~IS_COUNT, pl.col("value").is_not_null(), pl.col("dialogues") > 1)
     unknown = " (without: unknown, as all dialogues are alike)" if has_error["se"].null_count() else ""
