@@ -438,19 +438,15 @@ def _turn(heads: list[str], runs: list[str], of_turn: Sequence[pl.DataFrame]) ->
 def worst(worst: Worst) -> Layout:
     """The dialogues to look at first."""
     rows, runs = worst.dialogues, worst.signatures["run"].unique(maintain_order=True)
-    units = dict(worst.signatures.select("metric", "unit").iter_rows())
-    first = next(iter(units))
-    several = len(runs) > 1
-    cells = plain("dialogue", *(["run"] if several else []), "turns", **{
-        "wrong turns": "wrong_turns", "first wrong": "first_wrong", **{name: str(at) for at, name in enumerate(units)},
-    })  # fmt: skip
-    shown = rows.with_columns(
-        rows.select(value=name, unit=pl.lit(unit)).select(text_of("{value:score}").alias(str(at))).to_series()
-        for at, (name, unit) in enumerate(units.items())
-    )
+    units, several = worst.signatures.select("metric", "unit").unique(maintain_order=True), len(runs) > 1
+    first, titles = units["metric"][0], {"wrong_turns": "wrong turns", "first_wrong": "first wrong"}
+    keys = ["dialogue", *(["run"] if several else []), "turns", *titles.values()]
+    shown = rows.rename(titles).unpivot(units["metric"].to_list(), index=keys, variable_name="metric")
+    shown = shown.join(units, on="metric", maintain_order="left")
     n, of = rows["dialogue"].n_unique(), int(parse_signature(worst.signatures["signature"][0]).settings["d"])
     extreme = "highest" if sign_of(first) == -1 else "lowest"
     what = f"{first} differs most" if several else f"{runs[0]}: the {extreme} {first}"
     title = f"{what} in {n:,} of {of:,} dialogues"
     hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
-    return Layout([View(title, shown, cells=cells)], [hint], (), "worst", signatures=signature_lines(worst.signatures))
+    view = View(title, shown, None, keys, {"{}": "{value:score}"}, "metric")
+    return Layout([view], [hint], (), "worst", signatures=signature_lines(worst.signatures))
