@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import LONG, SCORES, TURNS, OpenTable, Table, interval, signed
+from dstbench.schema.core import LONG, ROWS, SCORES, TURNS, OpenTable, Table, interval, signed
 from dstbench.schema.kinds import category, count, decimal, flag, large, number, p, r, ratio, score, share, text, turn
 
 DIALOGUES: Final = OpenTable(
     "dialogues: A row per (run, dialogue), sorted by these: when it fails, how much is in it, where its mistakes are. "
     "Turns are those that the convention scores, numbered from 0 without gaps. Beside these there is a column per "
     "metric.",
-    **SCORES.only("run"),
-    **LONG.only("dialogue"),
+    **ROWS.only("run", "dialogue"),
     turns=count("Turns, n.", label="Turns"),
     wrong_turns=count("Turns with JGA 0.", label="Wrong turns"),
     ends_wrong=flag("Whether the last turn has JGA 0."),
@@ -67,8 +66,7 @@ FIRST_FAILURES: Final = Table(
 
 GOLD_SLOTS: Final = Table(
     "gold slots: A row per (run, largest number of gold slots in a dialogue's turns).",
-    **SCORES.only("run"),
-    **DIALOGUES.only("n_gold_max"),
+    **DIALOGUES.only("run", "n_gold_max"),
     dialogues=count("Dialogues."),
     share=share("Their share of the run's dialogues."),
 )
@@ -286,8 +284,7 @@ SWEEP_TARGETS: Final = Table(
 
 SLOT_CLASSES: Final = Table(
     "slot classes: A row per (run, dialogue, scored turn, slot) that either side has, sorted as the long table.",
-    **SCORES.only("run"),
-    **LONG.only("dialogue", "turn"),
+    **ROWS.only("run", "dialogue", "turn"),
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
     **LONG.only("gold", "pred"),
