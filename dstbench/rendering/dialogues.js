@@ -3,8 +3,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const MARKS = { correct: "✓", missed: "○", wrong: "✗", over: "+", "no-prediction": "?" };
 const explorer = document.getElementById("explorer");
-const [notice, interests, form, count, list] = explorer.children;
-const fields = form.elements;
+const [notice, interests, choices, count, list] = explorer.children;
+const fields = Object.fromEntries([...choices.querySelectorAll("[name]")].map((field) => [field.name, field]));
 const dialogue = document.getElementById("dialogue");
 const main = data.metrics[0];
 const FILTER = { interest: "all", search: "", errors: "", slot: "", sort: "", order: "" };
@@ -90,14 +90,13 @@ function listed() {
     .sort((a, b) => by(a, b) || a - b);
 }
 
-form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("change", ({ target: { name, value } }) => name !== "search" && go({ [name]: value }));
+choices.addEventListener("change", ({ target: { name, value } }) => name !== "search" && go({ [name]: value }));
 fields.search.addEventListener("input", ({ target }) => go({ search: target.value }, { replace: true, drawn: drawList }));
 [...interests.children].forEach((one) =>
   one.addEventListener("click", () => go({ ...FILTER, interest: one.dataset.key })));
 
 function drawList() {
-  [...fields].forEach((field) => (field.value = state[field.name]));
+  Object.values(fields).forEach((field) => (field.value = state[field.name]));
   [...interests.children].forEach((one) => one.setAttribute("aria-pressed", one.dataset.key === state.interest));
   order = listed();
   const [some, whole] = [order, data.dialogues].map(({ length }) => length.toLocaleString("en"));
