@@ -22,7 +22,8 @@ import polars as pl
 from dstbench.conventions.slots import SlotTotal
 from dstbench.errors import UsageError
 from dstbench.plugins import fault_of, origin_of
-from dstbench.schema.core import ROWS, TURNS, Column
+from dstbench.schema.core import ROWS, TURNS
+from dstbench.schema.kinds import Column
 from dstbench.schema.record import Shown
 from dstbench.typing import ScoreUnit
 

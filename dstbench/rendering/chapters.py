@@ -43,17 +43,6 @@ _NAMED: Final = 7  # the default title names so many runs
 _LONGEST_TABLE: Final = 40  # tables with more rows are folded
 # The order of chapters: what matters most comes first.
 _ORDER: Final = ("scores", "slots", "errors", "dialogues", "conventions", "metrics", "papers", "notes", "glossary")
-# Words in tables that are not names of metrics.
-_WORDS: Final = {
-    "Missed": "a slot that gold has and the prediction lacks",
-    "Wrong": "a slot with another value than gold's",
-    "Over-predicted": "a slot that only the prediction has",
-    "Fresh, stale": "the value is new in this turn; it is carried over from the turn before",
-    "First failure": "the first wrong turn of a dialogue whose last turn is wrong, as a share of its turns",
-    "Tail orientation": "how late in a dialogue its mistakes are, 0 to 1 (Aksu & Chen 2024)",
-    "Non-uniformity": "how unevenly the mistakes are spread over the turns (Aksu & Chen 2024)",
-    "Convention": "how values are cleaned, compared and counted; a profile is a convention of a paper or a repository",
-}
 
 
 class Block(NamedTuple):
@@ -256,12 +245,13 @@ def render_html(page: Report, *, dialogues: bool = True) -> str:
     return rendered(
         "page.html",
         page=page,
+        content=content,
         title=_title(page),
         facts=[
             number_of(len(content["runs"]), "run"), sizes_of(scores), *([f"gold: {gold[0]}"] if is_one else []),
             f"profile {parse(scores['signature'].item(0)).settings['profile']}", f"dstbench {__version__}",
         ],
-        glossary=meanings | _WORDS,
+        meanings=meanings,
         badges={run: [badge[1:] for badge in of_run] for run, of_run in badges(page.checks).items()},
         chapters=chapters,
         titles={name: titles[name] for name in _ORDER if name in titles},

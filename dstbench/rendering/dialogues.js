@@ -2,8 +2,10 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const MARKS = { correct: "✓", missed: "○", wrong: "✗", over: "+", "no-prediction": "?" };
-const KINDS = { missed: "missed", wrong: "wrong", over: "over-predicted", "no-prediction": "no prediction" };
-const several = data.runs.length > 1;
+const explorer = document.getElementById("explorer");
+const [notice, interests, choices, count, list] = explorer.children;
+const fields = Object.fromEntries([...choices.querySelectorAll("[name]")].map((field) => [field.name, field]));
+const dialogue = document.getElementById("dialogue");
 const main = data.metrics[0];
 const FILTER = { interest: "all", search: "", errors: "", slot: "", sort: "", order: "" };
 // The address has what differs from this.
@@ -38,32 +40,25 @@ const score = (i) => dataOf(state.run).scores[main][i];
 const byDisagreement = (a, b) => compare(disagreement(a), disagreement(b), true);
 /** What the buttons choose: which dialogues, in which order. All begin with what is worth seeing. */
 const INTERESTS = {
-  all: { title: "All dialogues", order: (a, b) => byDisagreement(a, b) || compare(nearest(a), nearest(b)) },
-  ...(several ? { apart: { title: "Runs disagree most", order: byDisagreement } } : {}),
-  near: {
-    title: "One slot away from right",
-    has: (i) => Math.min(...wrongAtEnd(i)) === 1,
-    order: (a, b) => compare(score(a), score(b), true),
-  },
-  early: {
-    title: "First failure early",
-    has: (i) => firstFailure(i) !== null,
-    order: (a, b) => compare(firstFailure(a), firstFailure(b)),
-  },
+  all: { order: (a, b) => byDisagreement(a, b) || compare(nearest(a), nearest(b)) },
+  apart: { order: byDisagreement },
+  near: { has: (i) => Math.min(...wrongAtEnd(i)) === 1, order: (a, b) => compare(score(a), score(b), true) },
+  early: { has: (i) => firstFailure(i) !== null, order: (a, b) => compare(firstFailure(a), firstFailure(b)) },
 };
 
-/** The columns of the list: the title of each, and its value for a dialogue. */
+/** What is known of dialogues in a run: the key and title of each number, its value for a dialogue. */
+const numbersOf = ({ scores, numbers }) => [
+  ...data.metrics.map((m) => ({ key: m, title: named(m), get: (i) => scores[m][i], share: isShare(m) })),
+  ...data.traits.map((t) => ({ key: t, title: named(t), get: (i) => numbers[t][i] })),
+];
+
+/** The columns of the list. */
 function columns() {
-  const { scores, numbers } = dataOf(state.run);
-  const other = dataOf(state.beside)?.scores[main];
+  const [one, other] = [state.run, state.beside].map((run) => dataOf(run)?.scores[main]);
   const title = `${named(main)}: ${state.run} less ${state.beside}`;
-  const less = { key: "difference", title, get: (i) => difference(scores[main][i], other[i]), share: isShare(main) };
-  return [
-    { key: "dialogue", title: "Dialogue", get: (i) => data.dialogues[i] },
-    ...(other ? [less] : []),
-    ...data.metrics.map((m) => ({ key: m, title: named(m), get: (i) => scores[m][i], share: isShare(m) })),
-    ...data.traits.map((t) => ({ key: t, title: named(t), get: (i) => numbers[t][i] })),
-  ];
+  const less = { key: "difference", title, get: (i) => difference(one[i], other[i]), share: isShare(main) };
+  const id = { key: "dialogue", title: "Dialogue", get: (i) => data.dialogues[i] };
+  return [id, ...(other ? [less] : []), ...numbersOf(dataOf(state.run))];
 }
 
 /** Whether a dialogue's id, its words or a value in it has the text that is searched for. */
@@ -95,31 +90,13 @@ function listed() {
     .sort((a, b) => by(a, b) || a - b);
 }
 
-const same = (values) => values.map((value) => [value, value]);
-const select = (key, options) =>
-  el("select", { change: ({ target }) => go({ [key]: target.value }) },
-    options.map(([value, text]) => el("option", { value }, text)));
-const input = ({ target }) => go({ search: target.value }, { replace: true, drawn: drawList });
-const fields = {
-  run: select("run", same(data.runs)),
-  beside: select("beside", [["", "no other"], ...same(data.runs)]),
-  search: el("input", { type: "search", placeholder: "id, words, values", input }),
-  errors: select("errors", [["", "any or no error"], ["any", "any error"], ...Object.entries(KINDS)]),
-  slot: select("slot", [["", "any slot"], ...same([...data.slots].sort((a, b) => a.localeCompare(b)))]),
-};
-const LABELS = { run: "Run", beside: "beside", search: "search", errors: "with", slot: "in" };
-const controls = el("form", { class: "controls", submit: (event) => event.preventDefault() },
-  Object.entries(fields).map(([key, element]) => el("label", {}, `${LABELS[key]} `, element)).slice(several ? 0 : 2));
-const interests = el("p", { class: "controls", role: "group", "aria-label": "Dialogues of interest" },
-  Object.entries(INTERESTS).map(([interest, { title }]) =>
-    button(title, () => go({ ...FILTER, interest }), { "data-key": interest })));
-const notice = el("p", { role: "alert" });
-const count = el("p", { role: "status" });
-const list = el("div", { class: "list" });
-const dialogue = document.getElementById("dialogue");
+choices.addEventListener("change", ({ target: { name, value } }) => name !== "search" && go({ [name]: value }));
+fields.search.addEventListener("input", ({ target }) => go({ search: target.value }, { replace: true, drawn: drawList }));
+[...interests.children].forEach((one) =>
+  one.addEventListener("click", () => go({ ...FILTER, interest: one.dataset.key })));
 
 function drawList() {
-  Object.entries(fields).forEach(([key, element]) => (element.value = state[key]));
+  Object.values(fields).forEach((field) => (field.value = state[field.name]));
   [...interests.children].forEach((one) => one.setAttribute("aria-pressed", one.dataset.key === state.interest));
   order = listed();
   const [some, whole] = [order, data.dialogues].map(({ length }) => length.toLocaleString("en"));
@@ -144,7 +121,7 @@ function drawList() {
     };
     return el("tr", { class: id === state.dialogue && "open" },
       rowHead(el("a", { href: `#/${new URLSearchParams({ dialogue: id })}`, "data-number": i, click }, id)),
-      all.slice(1).map(({ get, share }) => numberCell(shownNumber(get(i), share))));
+      numberCells(all.slice(1), i));
   });
   list.replaceChildren(tableOf(`Dialogues: scores of ${state.run}`, heads, rows));
   asOneStop(list.querySelector("table"), "thead button");
@@ -233,10 +210,13 @@ function stateTable(turn, gold, runs) {
   return rows.length ? tableOf(caption, heads, rows, { class: "states" }) : el("p", { class: "below" }, caption);
 }
 
-/** A table of numbers: a row per run. */
-function numberTable(caption, titles, runs, textsOf) {
-  const heads = [columnHead("run"), ...titles.map((text) => columnHead(text, { class: "n" }))];
-  return tableOf(caption, heads, runs.map((run) => el("tr", {}, rowHead(run.name), textsOf(run.own).map(numberCell))));
+const numberCells = (numbers, i) => numbers.map(({ get, share }) => numberCell(shownNumber(get(i), share)));
+
+/** A table of a dialogue's numbers: a row per run. */
+function numberTable(caption, i, runs, numbers) {
+  const heads = [columnHead("run"), ...numbers(runs[0].own).map(({ title }) => columnHead(title, { class: "n" }))];
+  const rows = runs.map(({ name, own }) => el("tr", {}, rowHead(name), numberCells(numbers(own), i)));
+  return tableOf(caption, heads, rows);
 }
 
 function turnSection(i, at, gold, runs) {
@@ -244,19 +224,19 @@ function turnSection(i, at, gold, runs) {
   const speakers = ["system", "user"].filter((who) => data.said?.[who][i][at]);
   const said = speakers.map((who) =>
     el("p", { class: `said ${who}` }, el("b", {}, `${who}: `), el("span", { dir: "auto" }, data.said[who][i][at])));
-  const titles = [...data.metrics.map(named), ...Object.keys(runs[0].own.events).map((name) => `${name} changes`)];
-  const textsOf = ({ turn_scores: scores, events }) => [
-    ...data.metrics.map((m) => shownNumber(data.score_values[scores[m][i][at]], isShare(m))),
-    ...Object.values(events).map((counts) => shownNumber(counts[i][at])),
+  const numbers = ({ turn_scores: scores, events }) => [
+    ...data.metrics.map((m) => ({ title: named(m), get: () => data.score_values[scores[m][i][at]], share: isShare(m) })),
+    ...Object.entries(events).map(([name, counts]) => ({ title: `${name} changes`, get: () => counts[i][at] })),
   ];
   return el("section", { class: "turn", "aria-labelledby": `turn-${turn}-title` },
     el("h4", { id: `turn-${turn}-title` }, `Turn ${turn}`), said,
     stateTable(turn, gold[at], runs.map(({ name, states }) => ({ name, cells: states[at] }))),
-    numberTable(`Scores of turn ${turn}, and changes of state as GCA counts them`, titles, runs, textsOf));
+    numberTable(`Scores of turn ${turn}, and changes of state as GCA counts them`, i, runs, numbers));
 }
 
 function drawDialogue() {
-  if (!state.dialogue) return dialogue.replaceChildren();
+  dialogue.replaceChildren();
+  if (!state.dialogue) return;
   const i = data.dialogues.indexOf(state.dialogue);
   const gold = replay(data.gold, i);
   const runs = data.runs.map((name, at) => ({ name, own: data.of_runs[at], states: replay(data.of_runs[at].pred, i) }));
@@ -265,46 +245,38 @@ function drawDialogue() {
   // Without a choice, the first turn with an error of the run is open.
   const { states } = runs[data.runs.indexOf(state.run)];
   const firstWrong = states.findIndex((now) => [...now.values()].some((cell) => cell.class > 0));
-  const turns = el("div", {});
+  dialogue.append(document.getElementById("opened").content.cloneNode(true));
+  const [title, controls, grids, , turns] = dialogue.children;
+  const [previous, next, close] = controls.querySelectorAll("button");
+  const boxes = controls.querySelectorAll("input");
   const drawTurns = () => {
     const at = state.turn === "" ? Math.max(firstWrong, 0) : data.turns[i].indexOf(Number(state.turn));
     const open = state.turn === "all" ? [...data.turns[i].keys()] : [at];
     turns.replaceChildren(...open.map((turn) => turnSection(i, turn, gold, runs)));
     grids.querySelectorAll("[data-at]").forEach((cell) => cell.classList.toggle("now", Number(cell.dataset.at) === at));
-    allTurns.firstChild.checked = state.turn === "all";
+    boxes.forEach((box) => (box.checked = state[box.name] === box.value));
   };
+  const change = ({ target: { name, checked, value } }) =>
+    go({ [name]: checked ? value : "" }, { replace: true, drawn: drawTurns });
   const openTurn = (at) => {
     go({ turn: String(data.turns[i][at]) }, { replace: true, drawn: drawTurns });
     turns.scrollIntoView({ block: "nearest" });
   };
-  const grids = el("div", { class: "grids" }, runs.map((run) => grid(run, gold, i, slots, openTurn)));
-  const check = (label, key, value) => {
-    const change = (event) => go({ [key]: event.target.checked ? value : "" }, { replace: true, drawn: drawTurns });
-    return el("label", {}, el("input", { type: "checkbox", checked: state[key] === value, change }), ` ${label}`);
-  };
-  const allTurns = check("all turns", "turn", "all");
-  const step = (text, places) => {
-    const next = data.dialogues[order[order.indexOf(i) + places]];
-    const open = () => {
-      go({ dialogue: next, turn: "" }, { replace: true });
+  const leads = (step, places) => {
+    const other = data.dialogues[order[order.indexOf(i) + places]];
+    step.disabled = other === undefined || !order.includes(i);
+    step.addEventListener("click", () => {
+      go({ dialogue: other, turn: "" }, { replace: true });
       showTitle();
-    };
-    return button(text, open, { disabled: next === undefined || !order.includes(i) });
+    });
   };
-  const legend = ["correct", ...Object.keys(KINDS)].map((kind) => `${MARKS[kind]} ${KINDS[kind] ?? kind}`).join(", ");
-  const textsOf = ({ scores, numbers }) => [
-    ...data.metrics.map((m) => shownNumber(scores[m][i], isShare(m))),
-    ...data.traits.map((t) => shownNumber(numbers[t][i])),
-  ];
-  dialogue.replaceChildren(
-    el("h3", { tabindex: "-1" }, `Dialogue ${state.dialogue}`),
-    el("p", { class: "controls" },
-      step("← Previous", -1), step("Next →", 1), button("Close", () => go({ dialogue: "", turn: "" })),
-      allTurns, check("also slots that are carried over and correct", "carried", "shown")),
-    grids,
-    el("p", { class: "below" }, `${legend}. A cell or the number of a turn opens the turn.`),
-    turns,
-    numberTable("The whole dialogue", [...data.metrics, ...data.traits].map(named), runs, textsOf));
+  leads(previous, -1);
+  leads(next, 1);
+  close.addEventListener("click", () => go({ dialogue: "", turn: "" }));
+  boxes.forEach((box) => box.addEventListener("change", change));
+  title.textContent = `Dialogue ${visible(state.dialogue)}`;
+  grids.append(...runs.map((run) => grid(run, gold, i, slots, openTurn)));
+  dialogue.append(numberTable("The whole dialogue", i, runs, numbersOf));
   drawTurns();
 }
 
@@ -323,9 +295,10 @@ const address = () => new URLSearchParams(Object.entries(state).filter(isChosen)
 function read(text) {
   const asked = Object.fromEntries(new URLSearchParams(text));
   const turns = data.turns[data.dialogues.indexOf(asked.dialogue)] ?? [];
+  const shownInterests = [...interests.children].map((one) => one.dataset.key);
   const known = {
-    ...{ run: data.runs, beside: ["", ...data.runs], interest: Object.keys(INTERESTS), dialogue: data.dialogues },
-    ...{ errors: ["any", ...Object.keys(KINDS)], slot: data.slots, turn: ["all", ...turns.map(String)] },
+    ...{ run: data.runs, beside: ["", ...data.runs], interest: shownInterests, dialogue: data.dialogues },
+    ...{ errors: [...fields.errors.options].map(({ value }) => value), slot: data.slots, turn: ["all", ...turns.map(String)] },
   };
   const isUnknown = ([key, value]) => !(key in DEFAULTS) || (known[key] && !known[key].includes(value));
   const unknown = Object.entries(asked).filter(isUnknown);
@@ -367,7 +340,6 @@ function draw() {
   drawDialogue();
 }
 
-document.querySelector("nav").prepend(el("a", { class: "skip", href: "#dialogues" }, "Skip to the dialogues"));
-document.getElementById("explorer").append(notice, interests, controls, count, list);
+explorer.hidden = false;
 addEventListener("hashchange", follow);
 follow();

@@ -69,7 +69,7 @@ def _environment() -> Environment:
         loader=folder, autoescape=select_autoescape(), finalize=shown, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    for function in (_marks_of, _parts_of, _scales_of):
+    for function in (_parts_of, _scales_of):
         environment.globals[function.__name__[1:]] = function
     environment.filters |= {"is_numeric": is_numeric, "unbroken": _unbroken}
     return environment
@@ -80,12 +80,6 @@ def _unbroken(text: str) -> Markup:
     from markupsafe import escape
 
     return markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', str(escape(visible(text, _KEPT)))))
-
-
-def _marks_of(badges: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The first badge beside a name, and how many more there are."""
-    more = "\n".join(f"{short}: {long}" for short, long in badges[1:])
-    return [*badges[:1], *([(f"+{len(badges) - 1}", more)] if more else [])]
 
 
 def _parts_of(text: str) -> Sequence[str]:

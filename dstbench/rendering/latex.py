@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -31,21 +32,7 @@ _ALIGNED: Final = re.compile(r"<?(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?|-|")
 _NUMERIC: Final = re.compile(r"-?[0-9.,]+(?: to -?[0-9.]+| \([0-9.]+\))?|-|")
 _LONGEST_LINE: Final = 100_000  # lines are cut after this many characters; a line may name many runs
 _PACKAGES: Final = "% \\usepackage{booktabs,graphicx,siunitx}\n"
-# Versions of siunitx before 3 take only what is `\protected` before a number.
-_TABLE: Final = r"""\begin{%(place)s}[t]
-\centering\footnotesize\sisetup{detect-all,group-digits=false}\protected\def\best{\bfseries}
-\resizebox*{!}{\ifdim\totalheight>.7\textheight.7\textheight\else\totalheight\fi}{%%
-\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%%
-\begin{tabular}{%(columns)s}
-\toprule
-%(head)s
-\midrule
-%(rows)s\bottomrule
-\end{tabular}}}
-%(notes)s\caption{%(caption)s}
-\label{%(label)s}
-\end{%(place)s}
-"""
+_TABLE: Final = Path(__file__).with_name("templates") / "table.tex"
 
 
 class PaperTable(NamedTuple):
@@ -90,7 +77,7 @@ def _latex_table(paper: PaperTable, label: str) -> str:
         rows += _row(row)
         rows += _row(texts[number] for texts in small) + "\\addlinespace[2pt]\n" if below else ""
     notes = noted(paper.notes)
-    return _TABLE % {
+    return _TABLE.read_text("utf-8") % {
         "place": "table*" if sum(width + _GAP for width in widths) > _WIDEST_TABLE else "table",
         "columns": "".join(layouts),
         "head": _row(titles).rstrip(),

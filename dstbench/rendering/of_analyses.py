@@ -319,9 +319,7 @@ def metric_comparison(compared: MetricComparison) -> Layout:
     alike = alike.with_columns(pl.Series("turned", turned, pl.String), metrics=pl.format("{}, {}", "first", "second"))
     of_alike = {"tau": "{tau}", **({level_of(alike): "{low} to {high}"} if alike["level"].count() else {}),
                 "reversed: better by the first/better by the second": "{turned}"}  # fmt: skip
-    given = dependence.drop("r", "low", "high").rename(
-        {"partial": "r", "partial_low": "low", "partial_high": "high"}
-    )  # fmt: skip
+    partial = {"partial": "r", "partial_low": "low", "partial_high": "high"}
     views = [
         View(f"Agreement with the order along {along}, and {level_of(validity)} intervals", validity.with_columns(
                  pl.col("measure").replace({"somers_d": "Somers' d", "soft_accuracy": "soft accuracy"})
@@ -339,54 +337,38 @@ def metric_comparison(compared: MetricComparison) -> Layout:
         View(f"Correlations of dialogues' scores with traits, and {level_of(dependence)} intervals",
              dependence, schema.DEPENDENCE, ["metric"], _R, "trait"),
         View("The same given the dialogue's numbers of mistakes and turns",
-             given, schema.DEPENDENCE, ["metric"], _R, "trait"),
+             dependence.drop("r", "low", "high").rename(partial), schema.DEPENDENCE, ["metric"], _R, "trait"),
     ]  # fmt: skip
-    about, signatures = _about_spread(compared), signature_lines(compared.scores.drop_nulls("signature"))
     caption = f"Metrics over {runs} (%): mean and standard deviation over runs, and range."
     if "apart" in spread.cells:
         caption += f" Apart: {f'of {pairs:,} ' if pairs else ''}pairs of runs, those that the metric tells apart."
-    of_runs = ("runs", "mean", "sd", "lowest", "highest", "range")
-    cells = {"mean": "{mean} ±{sd}", "range": "{range}"}
-    cells |= {title: text for title, text in spread.cells.items() if title not in of_runs}
-    heads = {name: name.capitalize() for name in cells if name != "sd/se"}
-    paper = spread._replace(cells=cells, caption=caption, heads=heads)
-    parts = {"agreement of orders": taus.height, "correlations with traits": dependence.height}
-    short = {name: text for name, text in spread.cells.items() if name not in ("lowest", "highest")}
-    first = spread._replace(cells=short)
-    if reliability.height:  # how each metric orders runs of a known order, how reliably, and what it tells apart
-        rows = spread.rows.join(reliability.select("metric", "swap_rate"), on="metric")
-        short = {"swap rate": "{swap_rate:share}"} | ({} if validity.height else {"mean": "{mean}", "sd": "{sd}"})
-        if validity.height:
-            for measure in (validity.filter(measure="tau").select("metric", "value", "low", "high"),
-                            validity.filter(measure="soft_accuracy").select("metric", soft="value")):  # fmt: skip
-                rows = rows.join(measure, on="metric", maintain_order="left")
-            tau = {f"tau along {along}": "{value:r} [{low:r}, {high:r}]", "pairs right": "{soft:share}"}
-            short = tau | short
-        short |= {name: text for name, text in spread.cells.items() if name in ("sd/se", "apart")}
-        first = spread._replace(rows=rows, cells=short)
-    errors = [metric for metric in compared.spread["metric"] if sign_of(metric) == -1]
-    lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
-    halves = next(iter(reliability["halves"]), 0)
-    of_orders = lines(
-        (f"orders: from the best run to the worst: the highest score first{lowest}", taus.height),
-        ("correlations: Pearson's, over all runs' dialogues; for intervals, each is left out in all runs",
-         dependence.height),
-        ("accuracy: pairs that have an order and are ordered so; soft: 1 less the one-sided p of this",
-         validity.height),
-        (f"reliability: {halves:,} random halves; tau of all: between test sets as large (Spearman-Brown)", halves),
-        ("other intervals: by resampling dialogues, tau's corrected for noise; none where few pairs are decided",
-         compared.design.height),
-        ("two metrics differ: p by resampling dialogues, adjusted by Holm for the pairs of metrics",
-         compared.contests.height),
-    )  # fmt: skip
-    swaps = "; swap rate: % of pairs that random halves order otherwise" if reliability.height else ""
+    alone = ("runs", "mean", "sd", "lowest", "highest", "range")
+    others = {title: text for title, text in spread.cells.items() if title not in alone}
+    paper = spread._replace(cells={"mean": "{mean} ±{sd}", "range": "{range}", **others}, caption=caption)
+    paper = paper._replace(heads={name: name.capitalize() for name in paper.cells if name != "sd/se"})
+    # First the smallest table: how each metric orders runs of a known order, how reliably, and what it tells apart.
+    rows, units, swaps, short = spread.rows, units_of(compared.scores), "", dict[str, str]()
+    kept = [title for title in spread.cells if title not in ("lowest", "highest")]
+    if reliability.height:
+        rows = rows.join(reliability.select("metric", "swap_rate"), on="metric")
+        kept, short = ["mean", "sd", "sd/se", "apart"], {"swap rate": "{swap_rate:share}"}
+        swaps = "; swap rate: % of pairs that random halves order otherwise"
     if validity.height:
+        tau = validity.filter(measure="tau").select("metric", "value", "low", "high")
+        soft = validity.filter(measure="soft_accuracy").select("metric", soft="value")
+        for measure in (tau, soft):
+            rows = rows.join(measure, on="metric", maintain_order="left")
+        short = {f"tau along {along}": "{value:r} [{low:r}, {high:r}]", "pairs right": "{soft:share}", **short}
+        kept = ["sd/se", "apart"]
         swaps += f"; pairs right: % of pairs ordered as by {along}, each counted by how surely (soft accuracy)"
+    short |= {title: text for title, text in spread.cells.items() if title in kept}
     said = [*sentences.which_metric(compared), *sentences.metrics_apart(compared)]
+    about, signatures = _how_compared(compared), signature_lines(compared.scores.drop_nulls("signature"))
+    rest = lines(("agreement of orders", taus.height), ("correlations with traits", dependence.height),
+                 "how all was computed")  # fmt: skip
     return Layout(
-        views, [about[0] + swaps], said, "compare-metrics", [paper], [*about, *signatures], [first],
-        [*about[1:], *of_orders], signatures,
-        ", ".join([*(words for words, rows in parts.items() if rows), "how all was computed"]),
+        views, [units + swaps], said, "compare-metrics", [paper], [units, *about[0], *signatures],
+        [spread._replace(rows=rows, cells=short)], [*about[0], *about[1]], signatures, ", ".join(rest),
     )  # fmt: skip
 
 
@@ -410,27 +392,39 @@ def _spread(compared: MetricComparison, runs: str, pairs: int) -> View:
     return View(f"Metrics over {runs}{of}", rows, table, ["metric"], cells)
 
 
-def _about_spread(compared: MetricComparison) -> list[str]:
-    """How spread and the pairs told apart were computed."""
-    about = [units_of(compared.scores), "sd, range: over runs"]
-    if compared.design.is_empty():
-        return about
-    design, power = compared.design.row(0, named=True), compared.power
+def _how_compared(compared: MetricComparison) -> tuple[list[str], list[str]]:
+    """How spread and the pairs told apart were computed; and orders, correlations and intervals."""
+    power, errors = compared.power, [metric for metric in compared.spread["metric"] if sign_of(metric) == -1]
+    design: dict[str, Any] = next(compared.design.iter_rows(named=True), {"level": 0, "adjustment": "none"})
     alpha, adjustment, has_pairs = f"{1 - design['level']:.4g}", design["adjustment"], power["pairs"].sum() > 0
     is_adjusted = has_pairs and adjustment != "none"
     untestable = power.filter(pl.col("untestable") > 0).select(pl.format("{} ({})", "metric", "untestable")).to_series()
     adjusted = "adjusted " if is_adjusted else ""
-    return lines(
-        *about,
+    lowest = f"; by {', '.join(errors)}, the lowest" if errors else ""
+    halves, resamples = next(iter(compared.reliability["halves"]), 0), compared.design.height
+    of_spread = lines(
+        "sd, range: over runs",
         ("sd/se: sd over runs divided by the mean standard error of a paired difference over the root of 2",
          compared.spread["signal_to_noise"].count()),
-        (f"apart: pairs of runs with p at most {alpha}; p: two-sided, {design['test']}", has_pairs),
+        (f"apart: pairs of runs with p at most {alpha}; p: two-sided, {design.get('test')}", has_pairs),
         (f"{adjustment}: the same with p adjusted for the number of pairs", is_adjusted),
         (f"pairs whose {adjusted}p cannot reach {alpha} (resamples, dialogues): {', '.join(untestable)}",
          has_pairs and len(untestable)),
         (f"detectable: the difference that the {adjusted}test detects with 80 % power, median over the pairs",
          has_pairs),
-        f"{design['resamples']:,} resamples of dialogues, seed {design['seed']}",
+        *[f"{one['resamples']:,} resamples of dialogues, seed {one['seed']}" for one in [design] if resamples],
+    )  # fmt: skip
+    return of_spread, lines(
+        (f"orders: from the best run to the worst: the highest score first{lowest}", compared.agreement.height),
+        ("correlations: Pearson's, over all runs' dialogues; for intervals, each is left out in all runs",
+         compared.dependence.height),
+        ("accuracy: pairs that have an order and are ordered so; soft: 1 less the one-sided p of this",
+         compared.validity.height),
+        (f"reliability: {halves:,} random halves; tau of all: between test sets as large (Spearman-Brown)", halves),
+        ("other intervals: by resampling dialogues, tau's corrected for noise; none where few pairs are decided",
+         resamples),
+        ("two metrics differ: p by resampling dialogues, adjusted by Holm for the pairs of metrics",
+         compared.contests.height),
     )  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from dstbench.rendering.tables import signature_lines
 from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import Layout, OwnLines, View, lines, plain
 from dstbench.schema import audit
-from dstbench.schema.core import Table, text
+from dstbench.schema.core import Table
+from dstbench.schema.kinds import text
 from dstbench.typing import SlotOrder
 
 if TYPE_CHECKING:
@@ -184,9 +185,8 @@ def version_scores(scored: audits.VersionScores) -> Layout:
                   heads={"model": "model", "runs": "runs"})  # fmt: skip
     errors = {"{}": "{error_turns} ±{sd}", "% of {}": "{share}"}
     title = "{}: turns in which a slot is wrong, and their share"
-    slots = scored.slots.sort("slot", maintain_order=True).sort(
-        pl.col("model").cast(pl.Enum(scored.slots["model"].unique(maintain_order=True))), maintain_order=True
-    )
+    names = pl.Enum(scored.slots["model"].unique(maintain_order=True))
+    slots = scored.slots.sort(pl.col("model").cast(names), "slot", maintain_order=True)
     wrong = View(title, slots, audit.VERSION_SLOTS, ["slot"], errors, "version", split="model")
     units = f"{units_of(scored.runs)}; n: dialogues, the same on every version"
     if with_exact:
@@ -296,12 +296,9 @@ def inconsistency(inconsistency: audits.Inconsistency, *, pairs: int = 3) -> Lay
         "%: share missing; user's, system's: where the user, or only the system, says the value\n"
         "by system: share of the missing that only the system says"
     )
-    rates = inconsistency.rates
-    for speaker in ("user", "system"):
-        said = inconsistency.shares.filter(speaker=speaker).select(
-            "slot", pl.col("rate", "share").name.suffix(f"_{speaker}")
-        )
-        rates = rates.join(said, on="slot", how="left", maintain_order="left")
+    speakers = ["user", "system"]
+    said = inconsistency.shares.pivot("speaker", on_columns=speakers, index="slot", values=["rate", "share"])
+    rates = inconsistency.rates.join(said, on="slot", how="left", maintain_order="left")
     shares = {"%": "{rate}", "user's": "{rate_user:share}", "system's": "{rate_system:share}"}
     shares["by system"] = "{share_system:share}"
     cells = {**plain("annotated", "missing"), **shares, "late": "{late}"}

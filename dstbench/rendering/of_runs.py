@@ -14,7 +14,7 @@ from dstbench.errors import UsageError, number_of, percent
 from dstbench.io.escape import plain_text
 from dstbench.metrics.registry import name_of, parse, sign_of
 from dstbench.rendering.tables import signature_lines
-from dstbench.rendering.text_tables import UNDEFINED, Styles
+from dstbench.rendering.text_tables import UNDEFINED
 from dstbench.rendering.views import EXACT, IS_COUNT, Layout, OwnLines, View, lines, plain, sign, text_of
 from dstbench.schema import analysis as schema
 from dstbench.schema.core import SCORES
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Design = Mapping[str, Any]
 
 _NO_GROUP: Final = "other runs"  # the title of the runs that are in no group
-# What JGA is by slot.
-_OF_SLOTS: Final = {"jga": "accuracy (jga)", f"jga {EXACT}": f"accuracy (jga) {EXACT}"}
 
 
 def scores(
@@ -44,21 +42,16 @@ def scores(
     by = [name for name in rows.columns if name not in (*SCORES.columns, EXACT, along) or name == "run"]
     is_same, of_runs = rows.select("turns", "dialogues").n_unique() == 1, by == ["run"]
     titles = titles_of(groups, rows["run"].unique(maintain_order=True).to_list(), by) if groups else {}
-    if EXACT in rows.columns:  # as metrics of their own, without errors, each after the fuzzy one
-        metrics = rows["metric"].unique(maintain_order=True).to_list()
-        exact = rows.with_columns(pl.format(f"{{}} {EXACT}", "metric").alias("metric"), value=pl.col(EXACT), se=None)
-        order = pl.col("metric").cast(pl.Enum([name for one in metrics for name in (one, f"{one} {EXACT}")]))
-        shown = pl.concat([rows, exact]).sort(order, maintain_order=True)
     if of_runs and not along:  # in the order of the groups, those of a group by the first metric
         group = pl.col("run").replace_strict(titles, default=None, return_dtype=pl.String)
         order = pl.col("group").cast(pl.Enum(list(dict.fromkeys(titles.values()))))
         shown = best_first(shown.with_columns(group=group)).sort(order, nulls_last=True, maintain_order=True)
     if "slot" in by:
-        shown = shown.with_columns(pl.col("metric").replace(_OF_SLOTS))
-    view = View(
-        "", shown, SCORES, [*by, *([along] if along else [])], {"{}": "{value} ±{se}" if of_runs else "{value}"},
-        "metric", {} if is_same else plain("turns", "dialogues"), best=["metric"] if of_runs else None,
-    )  # fmt: skip
+        shown = shown.with_columns(pl.col("metric").replace({"jga": "accuracy (jga)"}))
+    cells = {"{}": "{value} ±{se}" if of_runs else "{value}"}
+    cells |= {f"{{}} {EXACT}": f"{{{EXACT}:score}}"} if EXACT in rows.columns else {}
+    view = View("", shown, SCORES, [*by, *([along] if along else [])], cells, "metric",
+                {} if is_same else plain("turns", "dialogues"), best=["metric"] if of_runs else None)  # fmt: skip
     # A score has a standard error unless it is a count, undefined, or of one dialogue; or all dialogues are alike.
     has_error = rows.filter(~IS_COUNT, pl.col("value").is_not_null(), pl.col("dialogues") > 1)
     unknown = " (without: unknown, as all dialogues are alike)" if has_error["se"].null_count() else ""
@@ -278,13 +271,10 @@ def profiles_alike(rows: pl.DataFrame, within: Sequence[str], *, only_beside: bo
     same = pl.struct("run", "metric", "value").implode().hash()
     scores = rows.group_by(*within, "profile", maintain_order=True).agg(same.first().alias("same"))
     scores = scores.with_columns(pl.col("same").rle_id() if only_beside else "same")
-    profile, same_line = pl.col("profile"), [*within, "same"]
-    names = scores.select(
-        *within, "profile", names=profile.str.join(", ").over(same_line),
-        is_first=profile == profile.first().over(same_line),
-    )  # fmt: skip
-    alike = rows.join(names, on=[*within, "profile"], maintain_order="left").filter("is_first")
-    return alike.with_columns(profile=pl.col("names"))
+    alike = scores.group_by(*within, "same", maintain_order=True)
+    named = alike.agg(pl.col("profile").first(), names=pl.col("profile").str.join(", "))
+    shown = rows.join(named, on=[*within, "profile"], maintain_order="left")
+    return shown.with_columns(profile="names").drop("names", "same")
 
 
 def named_in_short(rows: pl.DataFrame) -> pl.DataFrame:
@@ -373,13 +363,32 @@ _MARKS: Final = {"correct": "=", "wrong": "x", "missed": "-", "over": "+", "no-p
 _COLOURS: Final = {"correct": "green", "wrong": "red", "missed": "yellow", "over": "magenta", "no-prediction": "red"}
 _CHANGES: Final = ("correct", "wrong", "missed", "over")
 _CARRIED: Final = "~"
-_UNSCORED: Final = "not scored under this convention"
 
 
 def walkthrough(walkthrough: Walkthrough) -> Layout:
     """Each dialogue's scores, then the slots of each turn below what is said in it; letters stand for several runs."""
-    dialogues = walkthrough.changes["dialogue"].unique(maintain_order=True)
-    views = [view for dialogue in dialogues for view in _dialogue(walkthrough, dialogue)]
+    runs = walkthrough.changes["run"].unique(maintain_order=True).to_list()
+    letters = [chr(ord("A") + number) for number in range(len(runs))] if len(runs) > 1 else runs
+    letter = pl.col("run").replace_strict(runs, letters, return_dtype=pl.String)
+    units = walkthrough.signatures.select("metric", "unit").unique()
+    scores = walkthrough.scores.join(units, on="metric", maintain_order="left").with_columns(letter)
+    slots, changes = (rows.with_columns(letter) for rows in (walkthrough.slots, walkthrough.changes))
+    total = changes.group_by("dialogue", "run").agg(pl.col(*_CHANGES).sum())
+    whole = scores.filter(pl.col("turn").is_null()).join(total, on=["dialogue", "run"], maintain_order="left")
+    if len(runs) > 1:
+        whole = whole.with_columns(pl.format("{}: {}", "run", pl.col("run").replace_strict(letters, runs)))
+    cells, counts = {"{}": "{value:score}"}, {f"{of} changes": f"{{{of}}}" for of in _CHANGES}
+    views, dialogues = list[View](), changes["dialogue"].unique(maintain_order=True)
+    for dialogue in dialogues:
+        said, changed = (rows.filter(dialogue=dialogue) for rows in (walkthrough.said, changes))
+        turns = pl.concat([changed["turn"], said["turn"]]).unique().sort()
+        title = f"{dialogue}: {number_of(len(turns), 'turn')}"
+        views.append(View(title, whole.filter(dialogue=dialogue), None, ["run"], cells, "metric", counts))
+        for turn in turns:
+            spoken, *of_turn = (rows.filter(dialogue=dialogue, turn=turn) for rows in (said, slots, scores, changed))
+            heads = [f"{speaker}: {words}" for row in spoken.select("system", "user").rows(named=True)
+                     for speaker, words in row.items() if words is not None]  # fmt: skip
+            views.append(_turn([f"turn {turn}", *heads], letters, of_turn))
     notes = lines(
         f"= correct, - missed, x wrong, + over-predicted, ? no prediction; {_CARRIED} as in the turn before",
         "changes as the GCA authors' code counts them; scores in %, counts as they are",
@@ -389,98 +398,55 @@ def walkthrough(walkthrough: Walkthrough) -> Layout:
     return Layout(views, notes, (), "show", [view for view in views if view.rows.height], signatures=signatures)
 
 
-def _dialogue(walkthrough: Walkthrough, dialogue: str) -> list[View]:
-    """The tables of one of its dialogues."""
-    said, slots, changes, scores = (
-        frame.filter(dialogue=dialogue)
-        for frame in (walkthrough.said, walkthrough.slots, walkthrough.changes, walkthrough.scores)
-    )
-    names = changes["run"].unique(maintain_order=True).to_list()
-    letters = [chr(ord("A") + number) for number in range(len(names))] if len(names) > 1 else names
-    letter = pl.col("run").replace_strict(names, letters, return_dtype=pl.String)
-    units = walkthrough.signatures.select("metric", "unit").unique()
-    scores = scores.join(units, on="metric", maintain_order="left").with_columns(letter)
-    slots, changes = slots.with_columns(letter), changes.with_columns(letter)
-    turns = pl.concat([changes["turn"], said["turn"]]).unique().sort().to_list()
-
-    total = changes.group_by("run", maintain_order=True).agg(pl.col(*_CHANGES).sum())
-    whole = scores.filter(pl.col("turn").is_null()).join(total, on="run", maintain_order="left")
-    if len(names) > 1:
-        whole = whole.with_columns(pl.format("{}: {}", "run", pl.col("run").replace_strict(letters, names)))
-    title, changed = f"{dialogue}: {number_of(len(turns), 'turn')}", {f"{of} changes": f"{{{of}}}" for of in _CHANGES}
-    views = [View(title, whole, None, ["run"], {"{}": "{value:score}"}, "metric", changed)]
-    for turn in turns:
-        spoken = said.filter(turn=turn).select("system", "user").rows(named=True)
-        heads = [f"{speaker}: {words}" for row in spoken for speaker, words in row.items() if words is not None]
-        heads += _events(scores.filter(turn=turn), changes.filter(turn=turn))
-        table, styles = _slots(slots.filter(turn=turn), letters)
-        if table.is_empty() and _UNSCORED not in heads:
-            heads.append("no slot")
-        head = "\n  ".join([f"turn {turn}", *map(plain_text, heads)])
-        views.append(View(OwnLines(head), table, styles=styles))
-    return views
+def _turn(heads: list[str], runs: list[str], of_turn: Sequence[pl.DataFrame]) -> View:
+    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class, in colours."""
+    slots, scores, changes = of_turn
+    values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
+    by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
+    for run, text, *numbers in by_run.join(changes.select("run", *_CHANGES), on="run", maintain_order="left").rows():
+        events = ", ".join(f"{number} {kind}" for number, kind in zip(numbers, _CHANGES, strict=True) if number)
+        name = f"{run}: " if by_run.height > 1 else ""
+        heads.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
+    if scores.is_empty():
+        heads.append("not scored under this convention")
+    elif slots.is_empty():
+        heads.append("no slot")
+    kind, is_slot, shown = pl.col("kind").cast(pl.String), pl.col("slot").is_not_null(), []
+    for side in ("gold", "pred"):  # a value is in quotation marks if it looks like none, or has spaces at its ends
+        value = pl.col(side).cast(pl.String)
+        unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
+        quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
+        shown.append(pl.when(is_slot).then(quoted).fill_null(UNDEFINED).alias(side))
+    cells = slots.select(
+        "run", pl.col("slot").cast(pl.String).fill_null("(no prediction)"), *shown, pl.col("class").cast(pl.String),
+        mark=kind.replace_strict(_MARKS) + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
+        style=pl.when("carried").then(pl.lit("dim ")).otherwise(pl.lit("")) + kind.replace_strict(_COLOURS),
+    )  # fmt: skip
+    table = cells.group_by("slot").agg(pl.col("gold").unique(maintain_order=True).str.join(" / ")).sort("slot")
+    styles = dict[str, list[str]]()
+    for number, run in enumerate(runs):
+        predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
+        titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
+        of_run = table.select("slot").join(cells.filter(run=run), on="slot", how="left", maintain_order="left")
+        of_run = of_run.fill_null("")
+        table = table.with_columns(of_run[name].alias(title) for name, title in titles.items())
+        styles |= dict.fromkeys(titles.values(), of_run["style"].to_list())
+    head = OwnLines("\n  ".join(map(plain_text, heads)))
+    return View(head, table.select(" ", pl.exclude(" ")), styles=styles)
 
 
 def worst(worst: Worst) -> Layout:
     """The dialogues to look at first."""
     rows, runs = worst.dialogues, worst.signatures["run"].unique(maintain_order=True)
-    units = dict(worst.signatures.select("metric", "unit").iter_rows())
-    first = next(iter(units))
-    several = len(runs) > 1
-    cells = plain("dialogue", *(["run"] if several else []), "turns", **{
-        "wrong turns": "wrong_turns", "first wrong": "first_wrong", **{name: str(at) for at, name in enumerate(units)},
-    })  # fmt: skip
-    shown = rows.with_columns(
-        rows.select(value=name, unit=pl.lit(unit)).select(text_of("{value:score}").alias(str(at))).to_series()
-        for at, (name, unit) in enumerate(units.items())
-    )
+    units, several = worst.signatures.select("metric", "unit").unique(maintain_order=True), len(runs) > 1
+    first, titles = units["metric"][0], {"wrong_turns": "wrong turns", "first_wrong": "first wrong"}
+    keys = ["dialogue", *(["run"] if several else []), "turns", *titles.values()]
+    shown = rows.rename(titles).unpivot(units["metric"].to_list(), index=keys, variable_name="metric")
+    shown = shown.join(units, on="metric", maintain_order="left")
     n, of = rows["dialogue"].n_unique(), int(parse_signature(worst.signatures["signature"][0]).settings["d"])
     extreme = "highest" if sign_of(first) == -1 else "lowest"
     what = f"{first} differs most" if several else f"{runs[0]}: the {extreme} {first}"
     title = f"{what} in {n:,} of {of:,} dialogues"
     hint = f"the same command with {rows['dialogue'][0]} shows that dialogue turn by turn"
-    return Layout([View(title, shown, cells=cells)], [hint], (), "worst", signatures=signature_lines(worst.signatures))
-
-
-def _events(scores: pl.DataFrame, changes: pl.DataFrame) -> list[str]:
-    """Lines with the scores and changes of each run in a turn."""
-    if scores.is_empty():
-        return [_UNSCORED]
-    values = scores.with_columns(text=pl.format("{} {}", "metric", text_of("{value:score}")))
-    by_run = values.group_by("run", maintain_order=True).agg(pl.col("text").str.join(", "))
-    by_run = by_run.join(changes.select("run", *_CHANGES), on="run", maintain_order="left")
-    of_runs = []
-    for run, text, *numbers in by_run.iter_rows():
-        events = ", ".join(f"{number} {kind}" for number, kind in zip(numbers, _CHANGES, strict=True) if number)
-        name = f"{run}: " if by_run.height > 1 else ""
-        of_runs.append(f"{name}{text}; {f'changes: {events}' if events else 'no change'}")
-    return of_runs
-
-
-def _slots(slots: pl.DataFrame, runs: list[str]) -> tuple[pl.DataFrame, Styles]:
-    """The slots of a turn: gold, and for each run its mark (under a blank title), prediction and class; and colours."""
-    kind = pl.col("kind").cast(pl.String)
-    shown = slots.select(
-        "run", pl.col("slot").cast(pl.String).fill_null("(no prediction)"), *map(_value, ("gold", "pred")),
-        pl.col("class").cast(pl.String),
-        mark=kind.replace_strict(_MARKS) + pl.when("carried").then(pl.lit(_CARRIED)).otherwise(pl.lit("")),
-        style=pl.when("carried").then(pl.lit("dim ")).otherwise(pl.lit("")) + kind.replace_strict(_COLOURS),
-    )  # fmt: skip
-    gold = pl.col("gold").unique(maintain_order=True).str.join(" / ")
-    table, styles = shown.group_by("slot").agg(gold).sort("slot"), dict[str, list[str]]()
-    for number, run in enumerate(runs):
-        predicted = f"predicted {run}" if len(runs) > 1 else "predicted"
-        titles = {"mark": " " * (number + 1), "pred": predicted, "class": f"class{' ' * number}"}
-        of_run = table.select("slot").join(shown.filter(run=run), on="slot", how="left", maintain_order="left")
-        of_run = of_run.fill_null("")
-        table = table.with_columns(of_run[name].alias(title) for name, title in titles.items())
-        styles |= dict.fromkeys(titles.values(), of_run["style"].to_list())
-    return table.select(" ", pl.exclude(" ")), styles
-
-
-def _value(name: str) -> pl.Expr:
-    """A value as text; in quotation marks if it looks like no value, or begins or ends with a space."""
-    value = pl.col(name).cast(pl.String)
-    unclear = value.is_in(["", UNDEFINED]) | value.str.contains(r"^\s|\s$")
-    quoted = pl.when(unclear).then(pl.format("'{}'", value)).otherwise(value)
-    return pl.when(pl.col("slot").is_not_null()).then(quoted).fill_null(UNDEFINED).alias(name)
+    view = View(title, shown, None, keys, {"{}": "{value:score}"}, "metric")
+    return Layout([view], [hint], (), "worst", signatures=signature_lines(worst.signatures))

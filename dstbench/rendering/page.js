@@ -91,7 +91,7 @@ document.querySelectorAll("main table").forEach((table) => {
   asOneStop(table, "thead button");
 });
 
-document.querySelectorAll("main template").forEach((latex) => {
+document.querySelectorAll(".block template, .folded template").forEach((latex) => {
   const caption = latex.parentNode.querySelector("caption").textContent;
   const say = (words) => () => (copy.textContent = words);
   const text = latex.content.textContent;

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from dstbench.rendering.report import Report
 
 _SOURCES: Final = Path(__file__).with_name("references.bib")
-# Figures have page groups, of which pdfTeX warns where a page has two; they make no difference here.
-_FIGURES: Final = r"""%% \usepackage{graphicx}
-\graphicspath{{./}{%s/}}
-\ifdefined\pdfsuppresswarningpagegroup\pdfsuppresswarningpagegroup=1\fi
-"""
-_FIGURE: Final = r"""\begin{figure%(wide)s}[t]
-\centering\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{\includegraphics{%(name)s.pdf}}
-\caption{%(title)s.}
-\label{fig:%(name)s}
-\end{figure%(wide)s}
-"""
 
 
 def paper_files(page: Report, folder: str) -> dict[str, bytes]:
@@ -45,17 +34,16 @@ def paper_files(page: Report, folder: str) -> dict[str, bytes]:
     from dstbench.rendering.charts.draw import draw_figure, is_wide, specification
     from dstbench.rendering.charts.runs import leaderboard_charts
 
-    figures, drawn = [_FIGURES % folder], {}
+    figures, drawn = [], {}
     for name, chart in leaderboard_charts(page.leaderboard).items():
         spec = specification(chart)
-        title, wide = latex_text(str(spec["title"])), "*" * is_wide(spec)
-        figures.append(_FIGURE % {"name": name, "title": title, "wide": wide})
+        figures.append((name, latex_text(str(spec["title"])), is_wide(spec)))
         drawn[f"{name}.pdf"] = draw_figure(chart, "pdf").replace(b"%PDF-1.7", b"%PDF-1.5", 1)  # as pdfTeX asks
     (scored, *others), references = _cited(_methods(page))
     signed = rf"\footnote{{\raggedright {noted(signature_lines(page.leaderboard.scores))}.\par}}"
     texts = {
         "table.tex": latex_page(layout_of(page.leaderboard).for_paper),
-        "figures.tex": "\n".join(figures),
+        "figures.tex": rendered("figures.tex", figures=figures, folder=folder),
         "methods.tex": "\n\n".join([scored + signed, *others, r"All scores are in Table~\ref{tab:compare}."]) + "\n",
         "references.bib": references,
     }

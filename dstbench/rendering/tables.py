@@ -122,15 +122,14 @@ def signature_lines(scores: pl.DataFrame) -> list[str]:
     folded = by_heads.group_by("heads", "field_1", maintain_order=True).agg(pl.col("run").str.join(", "))
     if folded.height < 2:
         return [f"signature: {heads}|{settings}" for heads, settings, _ in folded.iter_rows()]
-    lines: list[str] = []
-    first = folded.row(0)
+    lines, usual = list[str](), list[str]()
     for heads, settings, runs in folded.iter_rows():
-        parts, usual = ([heads, *text.split("|")] for text in (settings, first[1]))
-        usual[0] = first[0]
+        parts = [heads, *settings.split("|")]
         own = [part for part, other in zip(parts, usual, strict=False) if part != other]
         keys, usual_keys = ([part.partition(":")[0] for part in of_line[1:]] for of_line in (parts, usual))
-        short = lines and keys == usual_keys and 2 * len(own) <= len(parts)
+        short = keys == usual_keys and 2 * len(own) <= len(parts)
         lines.append(f"signature of {runs}: {'the same with ' if short else ''}{'|'.join(own if short else parts)}")
+        usual = usual or parts
     return lines
 
 

@@ -105,8 +105,7 @@ class View(NamedTuple):
         if not self.cells:
             return self.rows
         names = [*self.keys, *([self.split] if self.split else [])]
-        rows = self.rows if self.best is None else self.rows.with_columns(merit=sign(self.rows) * pl.col("value"))
-        shown = rows.select(
+        shown = self.rows.select(
             *(_written(name, self.table).alias(name) for name in self.keys),
             *(pl.col(name).cast(pl.String) for name in names[len(self.keys) :]),
             *([] if self.wide is None else [pl.col(self.wide).cast(pl.String).alias(_WIDE)]),
@@ -139,7 +138,9 @@ class View(NamedTuple):
             marks["raised"] = pl.col(self.raised).fill_null("")
         for mark, within in (("bold", self.best), ("underlined", self.underlined)):
             if within is not None:
-                marks[mark] = _is_best(text, within)
+                marks[mark] = _is_best(
+                    text, sign(self.rows) * pl.col(EXACT if title.endswith(EXACT) else "value"), within
+                )
         return cell(text, title, **marks) if marks else text.alias(title)
 
 
@@ -255,15 +256,14 @@ _WRITTEN: Final[Mapping[str, Callable[[str], pl.Expr]]] = {
 
 def sign(rows: pl.DataFrame) -> pl.Expr:
     """1 for rows of a metric whose higher scores are the better ones, -1 for the others, null if that is unknown."""
-    signs = {metric: sign_of(metric.removesuffix(f" {EXACT}")) for metric in rows["metric"].unique()}
+    signs = {metric: sign_of(metric) for metric in rows["metric"].unique()}
     return pl.col("metric").replace_strict(signs, default=None, return_dtype=pl.Float64).cast(pl.Float64)
 
 
-def _is_best(text: pl.Expr, over: Sequence[str]) -> pl.Expr:
+def _is_best(text: pl.Expr, merit: pl.Expr, over: Sequence[str]) -> pl.Expr:
     """Whether a score, as it is shown, is the best of those whose rows have these columns' values in common."""
-    merit = pl.col("merit")
     best = text.sort_by(merit, descending=True, nulls_last=True).first()
-    is_one = pl.all_horizontal(pl.col(name).is_not_null() for name in (*over, "merit"))
+    is_one = pl.all_horizontal(merit.is_not_null(), *(pl.col(name).is_not_null() for name in over))
     return is_one & ((text == best) & (merit.count() > 1)).over(over)
 
 

@@ -4,67 +4,43 @@ from __future__ import annotations
 
 from typing import Final
 
-from dstbench.schema.core import (
-    LONG,
-    SCORES,
-    TURNS,
-    OpenTable,
-    Table,
-    category,
-    count,
-    decimal,
-    flag,
-    interval,
-    large,
-    number,
-    p,
-    r,
-    ratio,
-    score,
-    share,
-    signed,
-    text,
-    turn,
-)
+from dstbench.schema.core import LONG, ROWS, SCORES, TURNS, OpenTable, Table, interval, signed
+from dstbench.schema.kinds import category, count, decimal, flag, large, number, p, r, ratio, score, share, text, turn
 
 DIALOGUES: Final = OpenTable(
     "dialogues: A row per (run, dialogue), sorted by these: when it fails, how much is in it, where its mistakes are. "
     "Turns are those that the convention scores, numbered from 0 without gaps. Beside these there is a column per "
     "metric.",
-    **SCORES.only("run"),
-    **LONG.only("dialogue"),
-    turns=count("Turns, n."),
-    wrong_turns=count("Turns with JGA 0."),
+    **ROWS.only("run", "dialogue"),
+    turns=count("Turns, n.", label="Turns"),
+    wrong_turns=count("Turns with JGA 0.", label="Wrong turns"),
     ends_wrong=flag("Whether the last turn has JGA 0."),
-    wrong_slots_last=count("Slots missed, wrong or over-predicted in the last turn; one more if it has no prediction."),
-    first_wrong=count("The first turn with JGA 0; null: there is none."),
-    first_failure=number("first_wrong / n, where the last turn has JGA 0; else null.", nullable=True),
+    wrong_slots_last=count(
+        "Slots missed, wrong or over-predicted in the last turn; one more if it has no prediction.",
+        label="Wrong slots at the end",
+    ),
+    first_wrong=count("The first turn with JGA 0; null: there is none.", label="First wrong turn"),
+    first_failure=number(
+        "first_wrong / n, where the last turn has JGA 0; else null.", nullable=True, label="First failure"
+    ),
     first_failure_bin=count("The tenth of the dialogue that first_failure is in, 0 to 9; null likewise."),
     recovered=flag("Whether a turn after the first failure has JGA 1; null likewise."),
-    n_gold_max=count("The largest number of gold slots in a turn."),
-    mistakes=count("Wrong, missed and over-predicted changes, as the GCA authors' code counts them."),
-    to_mean=number("Tail orientation: mean position of mistakes, 0 to 1; null: no mistake."),
-    to_sum=number("The same, as the paper's formula is printed; null: no mistake."),
-    to_released=number("The same, as the authors' code has it; 0: no mistake."),
-    nu_paper=number("Non-uniformity: sum of squared differences of mistakes per turn to their mean."),
-    nu_released=number("The same, absolute differences by the mean; 0: no mistake."),
+    n_gold_max=count("The largest number of gold slots in a turn.", label="Gold slots"),
+    mistakes=count("Wrong, missed and over-predicted changes, as the GCA authors' code counts them.", label="Mistakes"),
+    to_mean=number("Tail orientation: mean position of mistakes, 0 to 1; null: no mistake.", label="Tail orientation"),
+    to_sum=number("The same, as the paper's formula is printed; null: no mistake.", label="Tail orientation (sum)"),
+    to_released=number("The same, as the authors' code has it; 0: no mistake.", label="Tail orientation (as released)"),
+    nu_paper=number(
+        "Non-uniformity: sum of squared differences of mistakes per turn to their mean.", label="Non-uniformity"
+    ),
+    nu_released=number(
+        "The same, absolute differences by the mean; 0: no mistake.", label="Non-uniformity (as released)"
+    ),
 )
 
 #: What figures and tables call these columns, and people's ratings.
-LABELS: Final = {
-    "turns": "Turns",
-    "wrong_turns": "Wrong turns",
-    "wrong_slots_last": "Wrong slots at the end",
-    "first_wrong": "First wrong turn",
-    "first_failure": "First failure",
-    "n_gold_max": "Gold slots",
-    "mistakes": "Mistakes",
-    "to_mean": "Tail orientation",
-    "to_sum": "Tail orientation (sum)",
-    "to_released": "Tail orientation (as released)",
-    "nu_paper": "Non-uniformity",
-    "nu_released": "Non-uniformity (as released)",
-    "rating": "Rating",
+LABELS: Final = {name: column.label for name, column in DIALOGUES.columns.items() if column.label} | {
+    "rating": "Rating"
 }
 
 FAILURES: Final = Table(
@@ -90,8 +66,7 @@ FIRST_FAILURES: Final = Table(
 
 GOLD_SLOTS: Final = Table(
     "gold slots: A row per (run, largest number of gold slots in a dialogue's turns).",
-    **SCORES.only("run"),
-    **DIALOGUES.only("n_gold_max"),
+    **DIALOGUES.only("run", "n_gold_max"),
     dialogues=count("Dialogues."),
     share=share("Their share of the run's dialogues."),
 )
@@ -309,8 +284,7 @@ SWEEP_TARGETS: Final = Table(
 
 SLOT_CLASSES: Final = Table(
     "slot classes: A row per (run, dialogue, scored turn, slot) that either side has, sorted as the long table.",
-    **SCORES.only("run"),
-    **LONG.only("dialogue", "turn"),
+    **ROWS.only("run", "dialogue", "turn"),
     domain=category("The slot's domain; null for the mark of a turn without a prediction.", nullable=True),
     slot=category("domain-slot; likewise.", nullable=True),
     **LONG.only("gold", "pred"),

@@ -5,23 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from dstbench.schema.analysis import MODELS
-from dstbench.schema.core import (
-    LONG,
-    SCORES,
-    SLOT,
-    OpenTable,
-    Table,
-    category,
-    count,
-    decimal,
-    flag,
-    interval,
-    r,
-    score,
-    share,
-    text,
-    turn,
-)
+from dstbench.schema.core import LONG, SCORES, SLOT, OpenTable, Table, interval
+from dstbench.schema.kinds import category, count, decimal, flag, r, score, share, text, turn
 
 BIAS: Final = Table(
     "entity bias: A row per (split, counting, slot): how even values are. 1: equally frequent; 0: one value.",
@@ -279,8 +264,7 @@ UNGROUNDED: Final = Table(
     "ungrounded values: A row per (run, slot, kind, value): predicted values nobody said, the most frequent first.",
     **SCORES.only("run"),
     place=count("From 1, the most frequent."),
-    slot=SLOT,
-    **MEMORISED_RUNS.only("kind"),
+    **MEMORISED.only("slot", "kind"),
     value=text("The predicted value, as it is written."),
     turns=count("Turns in which it is predicted, wrong and ungrounded."),
     dialogues=count("Dialogues with such a turn."),

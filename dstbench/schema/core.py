@@ -1,16 +1,17 @@
-"""Declarations of tables: what a table and a column are, and the tables that many modules share.
+"""Declarations of tables: what a table is, and the tables that many modules share.
 
 The JSON Schemas in ``data_schemas/`` are written from these declarations by ``python data_schemas/write.py``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any, Final
 
 import polars as pl
+
+from dstbench.schema.kinds import Column, category, count, flag, number, score, text, turn
 
 #: The latest version of the long table's layout; a file's version is in its metadata. A table with rows of frames has
 #: version 2, any other has version 1.
@@ -21,27 +22,6 @@ BETWEEN: Final = "|"
 LOGGED: Final = {"logged": True}
 #: The largest turn number that the tables hold.
 MAX_TURN: Final = 2**16 - 1
-
-
-#: What the values of a column are, from which every renderer knows how to write them.
-Kind: TypeAlias = Literal["text", "flag", "count", "number", "decimal", "share", "score", "r", "ratio", "p"]
-
-
-class Column(NamedTuple):
-    """One column: its Polars type, the kind of its values, what it means, whether it may be null."""
-
-    dtype: pl.DataType
-    kind: Kind
-    meaning: str
-    nullable: bool
-
-
-def _column(dtype: pl.DataType, kind: Kind, meaning: str, *, nullable: bool | None = None) -> Column:
-    """A column; one whose meaning says ``null: why`` or ``null likewise`` may be null, whatever is not said."""
-    return Column(dtype, kind, meaning, bool(_NULL.search(meaning)) if nullable is None else nullable)
-
-
-_NULL: Final = re.compile(r"\b[Nn]ull(:| likewise)")
 
 
 class Table:
@@ -86,15 +66,9 @@ class OpenTable(Table):
     is_open = True
 
 
-# Each makes a column of one kind, for example ``share("Its share; null: no turn.")``, which may be null. `large` is for
-# counts that may exceed 32 bits, `decimal` for means of counts, `score` for shares or counts, as the row's `unit`
-# says; `r` for correlations and what is like them.
-text, category = partial(_column, pl.String(), "text"), partial(_column, pl.Categorical(), "text")
-flag, turn = partial(_column, pl.Boolean(), "flag"), partial(_column, pl.UInt16(), "count")
-count, large = partial(_column, pl.UInt32(), "count"), partial(_column, pl.UInt64(), "count")
-signed = partial(_column, pl.Int64(), "count")
-_FLOATS: Final[tuple[Kind, ...]] = ("number", "decimal", "share", "score", "r", "ratio", "p")
-number, decimal, share, score, r, ratio, p = (partial(_column, pl.Float64(), kind) for kind in _FLOATS)
+def signed(meaning: str) -> Column:
+    """A column of counts that may be negative."""
+    return count(meaning)._replace(dtype=pl.Int64())
 
 
 def interval(make: Callable[..., Column], lower: str, prefix: str = "") -> dict[str, Column]:
