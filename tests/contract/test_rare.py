@@ -6,6 +6,7 @@ Each has small files of its own and a command line, or a call of a public functi
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -259,6 +260,17 @@ def zipped(**files: str) -> Situation:
 def tabled(frame: pl.DataFrame) -> Situation:
     """A Parquet file, not written by dstbench, that is scored."""
     return on(lambda: (frame.write_parquet("x.parquet"), "".join(run("score", "x.parquet", "-m", "jga")[1:]))[1])
+
+
+def of_bytes(name: str, content: bytes) -> Situation:
+    """A file that is no text, scored."""
+    return on(lambda: (Path(name).write_bytes(content), "".join(run("score", name, "-m", "jga")[1:]))[1])
+
+
+def corrected() -> str:
+    """The log of a corrected dataset."""
+    audit.correct("said.jsonl", "x.jsonl", audit.inconsistency("said.jsonl"), log="x.csv")
+    return Path("x.csv").read_text("utf-8")
 
 
 def lines24(form: str) -> str:
@@ -710,6 +722,129 @@ SITUATIONS: Final[dict[str, Situation]] = {
         b_jsonl=RIVAL),
     "one choice that can be tried": on("reconcile 100 p.jsonl --most 1",
         p_jsonl=turns("D1 0 hotel-area=a > hotel-area=b|a")),
+    # --- What is refused, and what is said of results that are rare
+    **{f"{function.__name__} with {of}": asked(function, STATES, **of)
+       for function, of in (
+        (dstbench.diagnose, {"few": -1}), (dstbench.report, {"most": 0}), (dstbench.turns, {"view": "x"}),
+        (dstbench.score, {"metrics": (3,)}), (dstbench.correlate, {"ratings": 3}), (audit.bias, {"counting": ()}),
+        (audit.bias, {"least": 0}), (audit.scores, {"versions": {}}),
+        (audit.memorisation, {"context": "x", "most": -1}))},
+    "a name of a hundred letters and one": scored(STATES, metrics="a" * 101),
+    "ratings that are lists": asked(
+        dstbench.correlate, STATES, ratings=pl.DataFrame({"dialogue": ["D1"], "rating": [[1]]})),
+    "contexts that are none": asked(audit.memorisation, STATES, context=pl.DataFrame({"turn": [1]})),
+    "changes of no dialogue": asked(dstbench.diff, STATES, STATES, most=0),
+    "changes from two runs": asked(dstbench.diff, {"a": STATES, "b": STATES}, STATES),
+    "a query that is too long": asked(dstbench.query, "SELECT 1" + " " * 100_000, STATES),
+    "no run at all": scored({}),
+    "a run that is a path": asked(dstbench.write_long, "x.jsonl", "x.parquet"),
+    "gold of two runs": scored(STATES, gold=pl.concat(LONG.with_columns(run=pl.lit(r)) for r in "ab")),
+    "no dataset at all": asked(audit.bias, {}),
+    **{f"a sheet of {name}": asked(audit.agreement, paths) for name, paths in each({
+        "one reader": ["a.csv"], "readers of one name": ["a/x.csv", "b/x.csv"]})},
+    "filled sheets, two without a row": agreed(SHEET, SHEET),
+    "filled sheets, what is missed by nobody": agreed(*[re.sub(r",[01]$", ",", FILLED, flags=re.MULTILINE)] * 2),
+    "a review sheet of no dialogue": on(lambda: audit.review_sheet(
+        "said.jsonl", audit.inconsistency("said.jsonl"), sample=0), said_jsonl=SHARED["said.jsonl"]),
+    **{f"versions of which {name}": asked(audit.scores, {"r": STATES}, {"a": STATES, "b": gold}, **of)
+       for name, gold, of in (
+        ("one has no run", STATES, {"only": {"a": "r"}}), ("one has other dialogues", [turn({}, dialogue="X")], {}))},
+    "scores of groups that are called alike": scored(
+        {"a/b": [turn(NORTH, dialogue="c")], "a": [turn(NORTH, dialogue="b/c")]}, by="dialogue"),
+    "training, a dataset with two splits": on(lambda: dstbench.Evaluator("data.json"),
+        data_json=unified(("c-1", "X1", "test"), ("c-2", "X2", "train"))),
+    **{f"training, a state as {name}": evaluated(("add", "D", 0, state), ("compute",), missing="wrong")
+       for name, state in {"text": "hotel-area=north", "a list": [["hotel-area", "north"]], "numbers": [1, 2]}.items()},
+    **{f"{call} with {options}": on(f"{call} two.jsonl {options}", m_json='{"a": 3}', l_json='{"label_maps": 3}',
+        o_json='{"x-y": ["a"]}', t_json='{"hotel-area": "north"}', s_json='[{"a": 1}]', f_json=json.dumps([
+        {"service_name": "taxi", "slots": [{"name": "x", "is_categorical": True}]}])) for call, options in (
+        ("check", "--ontology o.json"), ("check", "--ontology t.json"), ("score", "--label-map m.json"),
+        ("score", "--label-map l.json"), ("score", "--schema s.json"), ("score", "--unit frame --schema f.json"),
+        ("score", "--match exact:least=1"), ("score", "--by slot,n_gold"), ("score", "--by seen --seen f.json"),
+        ("score", "-m missed --charts out"), ("score", "--by slot,turn --charts out"),
+        ("convert", "-o m.json/x.parquet"),
+        ("score", "--by domain,length -m jga"))},
+    "values that are too long to compare": score(
+        turn({"hotel-area": "a" * 999}, {"hotel-area": "b" * 999}), options="-m jga --match levenshtein:least=0.9"),
+    **{f"{command} undefined everywhere": on(command, p_jsonl=turns("D1 0 > , D2 0 > ")) for command in (
+        "sweep p.jsonl -m gca --profiles verbatim,trade", "sweep p.jsonl --profiles verbatim,trade --target gca=50",
+        "reconcile gca=50 p.jsonl", "traits p.jsonl -m jga,aga")},
+    "a score that is reached without any choice": on("reconcile 50 p.jsonl --gold g.jsonl --missing wrong --most 1",
+        p_jsonl=turns("D1 0 > a-b=c"), g_jsonl=turns("D1 0 a-b=c, D2 0 a-b=c")),
+    "who is first depends on the profile": on("sweep a.jsonl b.jsonl --profiles verbatim,trade,star -m jga",
+        **{f"{run}_jsonl": turns(", ".join(f"D{d} 0 hotel-area=centre > hotel-area={value}"
+        for d, value in enumerate(values))) for run, values in (("a", ["center"] * 2), ("b", ["centre", "x"]))}),
+    **{f"three runs and a baseline, in {form}": on(
+        f"compare keen.jsonl steady.jsonl hasty.jsonl -m jga --format {form} --resamples 200 --baseline steady "
+        "--adjust max-t") for form in ("text", "latex")},
+    "models cannot be compared by max-t": Situation(f"compare {' '.join(SEEDS)} {MODELS} --adjust max-t", SEEDS),
+    "runs without a turn in both": on("compare a.jsonl b.jsonl --gold gold.jsonl --missing intersect",
+        a_jsonl=turns("D1 0 > "), b_jsonl=turns("D2 0 > ")),
+    "records of which two have no gold": score(turn(NORTH), *(
+        {"dialogue_id": "D1", "turn": n, "pred": NORTH} for n in (1, 2))),
+    "times as another program reads them": on("score p.jsonl --profile mwzeval@faithful -m jga --by dialogue",
+        p_jsonl=turns(", ".join(f"D{at} 0 train-leaveat={time} > train-leaveat={text}"
+        for at, (text, time) in enumerate((
+        ("noon", "12:00"), ("by", "00:00"), ("by 5 pm", "17:00"), ("after 9", "09:00"), ("9:15.", "09:15"),
+        ("1430", "14:30"), ("one o'clock p.m. sharp", "13:00"), ("5 : 10 a.m.", "05:10")))))),
+    "a dataset without a slot": on("audit bias p.jsonl", p_jsonl=turns("D1 0 , D2 0 ")),
+    "a dataset without a frequent value": on("audit bias p.jsonl",
+        p_jsonl=turns("D1 0 hotel-area=a, D2 0 hotel-area=b, D3 0 hotel-area=c")),
+    "versions without a turn in both": on("audit diff p.jsonl q.jsonl", p_jsonl=turns("D1 0 "), q_jsonl=turns("D9 0 ")),
+    "versions with splits": on("audit diff data.json later.json --all", data_json=unified(
+        ("c-1", "X1", "test"), ("c-2", "X2", "train")), later_json=unified(
+        ("c-1", "X1", "test"), ("c-2", "X2", "train")).replace("north", "south", 1)),
+    "wrong values of which some have no context": on("audit memorisation p.jsonl --context said.jsonl",
+        p_jsonl=turns("D1 0 hotel-area=a > hotel-area=b, D9 0 hotel-area=a > hotel-area=c")),
+    **{f"audit inconsistency said.jsonl {options}": on(f"audit inconsistency said.jsonl {options}", r_json="{}",
+        o_json='["x"]', hotel_db_json='["x"]') for options in (
+        "--as qian2021 --rules r.json", "--apply", "--apply -o x.jsonl train.jsonl", "--database o.json",
+        "--database hotel_db.json")},
+    "missing annotations, corrected with a log": on(corrected, said_jsonl=SHARED["said.jsonl"]),
+    **{f"replace {options}": on(f"audit replace {data} -o r.jsonl --train train.jsonl {options}",
+        t_jsonl=said(("D1", 0, "on monday", {"train-day": "monday"})), d_json='{"hotel-name": "x"}',
+        m_jsonl=said(*((f"D{n}", 0, "any", {"hotel-name": f"x {n}"}) for n in range(23)),
+                     ("E", 0, "the sea lodge", {"hotel-name": "sea lodge"})), e_json='{"hotel-name": ["blue barn"]}')
+       for data, options in (
+        ("t.jsonl", "--seed 1"), ("said.jsonl", "--invent"), ("said.jsonl", "--donors d.json"),
+        ("m.jsonl", "--donors e.json"), ("said.jsonl", "--donors t.jsonl"),
+        ("said.jsonl", "--donors d.json --manifest m.txt"))},
+    "contexts of a turn twice": on("contexts p.jsonl q.jsonl -o c.parquet",
+        p_jsonl=said(("D1", 0, "u", {})), q_jsonl=said(("D1", 0, "v", {}))),
+    **{f"an edit {name}": rewritten(file, **edits) for name, file, edits in (
+        ("without a value", "g.jsonl", {"states": {key: of for key, of in EDIT.items() if key != "value"}}),
+        ("and another", "g.jsonl", {"states": pl.concat([pl.DataFrame(EDIT), pl.DataFrame(EDIT | {"value": ["x"]})])}),
+        ("of nothing but a tab", "g.tsv", {"states": EDIT | {"value": ["a\tb"]}}),
+        ("that would be read otherwise", "data.json", {"states": EDIT | {"value": ["not mentioned"]}}))},
+    **{f"a file that is written again, {name}": on(lambda: audit.rewrite("p.json", "x.json", states=pl.DataFrame(EDIT)),
+                                                   p_json=text) for name, text in (
+        ("no gold", json.dumps({"dialogue_id": "D1", "turn": 0, "pred": NORTH})),
+        ("not so as it is", json.dumps([{"guid": ["test", "D1", "0"], "slot_prediction_hotel-area": "north",
+                                        "slot_groundtruth_hotel-area": "north"}])),
+        ("under a key", f'{{"old": {DATASETS["g.json"]}}}'))},
+    "a folder again, without any dialogue": on(lambda: audit.rewrite("set", "out", without=["D1", "D2"]),
+                                               set__a_jsonl=DATASETS["g.jsonl"]),
+    **{f"a signature, {name}": on(f"signature '{text}'") for name, text in each({
+        "cut off": "jga|profile:verbatim.1|by", "a key twice": "jga|profile:verbatim.1|by:run|by:run",
+        "no metric": "profile:verbatim.1|by:run", "no profile": "jga|by:run",
+        "a format of a package": SIGNATURE.replace("|v:", "|format:mine@nopackage-1.0|v:"),
+        "not a number": SIGNATURE.replace("|d:2", "|d:x")})},
+    "three signatures": on(f"signature {' '.join([f'{chr(39)}{SIGNATURE}{chr(39)}'] * 3)}"),
+    "a table with one column twice": on("correlate two.jsonl -m jga --ratings r.csv",
+        r_csv="dialogue,rating,rating\nD1,1,2\n"),
+    "ratings of other runs only": on(
+        "correlate keen.jsonl -m jga --ratings r.csv", r_csv="run,dialogue,rating\nold,D00,1\nnew,D01,2\n"),
+    **{f"a file {name}": of_bytes(name, content) for name, content in each({
+        "x.parquet": b"", "x.zip": b"PK\x03\x04 and no more", "x.json.gz": b"\x1f\x8b\x08 and no more",
+        "x.jsonl.gz": gzip.compress(TWO.encode())[:-12],
+        "lines.csv": b"dialogue_id,turn,gold,pred\n\nD1,0,{},{}\n"})},
+    **{f"ids and turns, {name}": score(*({"id": text, "gold": NORTH, "pred": NORTH} for text in texts))
+       for name, texts in each({"one without": ["x-0", "x-1", "y"], "as often as not": ["x-0", "x-0", "y-0", "y-0"]})},
+    **{f"{function.__name__} of {name}": asked(function, *of) for function, name, of in (
+        (stats.max_t, "another shape", ([1.0], [[1, 2]])), (stats.max_t, "what is undefined", ([np.nan], [[1]])),
+        (stats.max_t, "nothing", ([], np.zeros((1, 0)))), (stats.wilson, "a share of 2", (2, 10)),
+        (stats.spearman, "two lengths", ([1, 2], [1])), (stats.jackknifed_correlation, "two lengths", ([1, 2], [1])),
+        (stats.compare_overlapping, "an r of 2", (2, 0, 0, 9)))},
     # --- Statistics of plain numbers
     **{f"p adjusted by {adjust.__name__}": asked(adjust, [0.01, 0.04, 0.03]) for adjust in (
         stats.bonferroni, stats.hochberg, stats.benjamini_hochberg, stats.benjamini_yekutieli)},
