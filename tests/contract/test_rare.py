@@ -6,6 +6,7 @@ Each has small files of its own and a command line, or a call of a public functi
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 import os
@@ -845,6 +846,29 @@ SITUATIONS: Final[dict[str, Situation]] = {
         (stats.max_t, "nothing", ([], np.zeros((1, 0)))), (stats.wilson, "a share of 2", (2, 10)),
         (stats.spearman, "two lengths", ([1, 2], [1])), (stats.jackknifed_correlation, "two lengths", ([1, 2], [1])),
         (stats.compare_overlapping, "an r of 2", (2, 0, 0, 9)))},
+    "ls steps labels typos": on("ls steps labels typos"),
+    **{f"a state of {name}": score(turn(state)) for name, state in each({"words": ["north"], "numbers": [3]})},
+    **{f"a metric of the user's, {name}": own(right=right) for name, right in each({
+        "no ratio": pl.col("n_correct") * 1.5, "too much": pl.col("n_correct") * 10**12})},
+    "scores in LaTeX, by version": on("audit scores one.jsonl --version a=one.jsonl --version b=two.jsonl -m jga "
+                                      "--profile verbatim --missing intersect --format latex"),
+    **{f"a model of two runs on two versions, {name}": on(
+        "audit scores p.jsonl q.jsonl --version a=g.jsonl --version b=h.jsonl --model m=p,q -m jga --profile verbatim "
+        "--missing intersect", g_jsonl=turns(g), h_jsonl=turns(h), q_jsonl=turns("D1 0 > hotel-area=b, D2 0 > "),
+        p_jsonl=turns("D1 0 > hotel-area=a;hotel-stars=4, D2 0 > ")) for name, g, h in (
+        ("which differ", "D1 0 hotel-area=a, D2 0 ", "D1 0 hotel-area=b, D2 0 "),
+        ("of other dialogues", "D1 0 hotel-area=a", "D2 0 "))},
+    "runs in the order of a number": on(
+        "score two.jsonl rival.jsonl -m jga --along size=n.csv --format csv", n_csv="run,size\ntwo,10\nrival,5\n"),
+    "a bias in LaTeX": on("audit bias gold.jsonl --format latex"),
+    "a file whose ending is in capitals": on("score two.jsonl -m jga -o x.JSON && cat x.JSON"),
+    "ratings of few dialogues": on("correlate p.jsonl -m jga,f1 --ratings r.csv --format csv",
+        r_csv="dialogue,rating\nD1,1\nD2,2\nD3,3", p_jsonl=turns(
+        "D1 0 hotel-area=a > , D2 0 hotel-area=a > hotel-area=a, D3 0 hotel-area=a > hotel-area=b")),
+    "an error that is copied": on(lambda: copy.copy(dstbench.DstbenchError("what", file="x", hint="how"))),
+    "modules that are there at once": on(lambda: [getattr(dstbench, name).__name__ for name in ("audit", "stats")]),
+    **{f"correlations of which {name} is 2": asked(stats.compare_overlapping, **{
+        "r_jk": 0, "r_jh": 0, "r_kh": 0, "n": 9} | {name: 2}) for name in ("r_jk", "r_jh", "r_kh")},
     # --- Statistics of plain numbers
     **{f"p adjusted by {adjust.__name__}": asked(adjust, [0.01, 0.04, 0.03]) for adjust in (
         stats.bonferroni, stats.hochberg, stats.benjamini_hochberg, stats.benjamini_yekutieli)},
