@@ -17,6 +17,7 @@ import sys
 import warnings
 import zipfile
 from collections.abc import Callable, ItemsView, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -869,6 +870,35 @@ SITUATIONS: Final[dict[str, Situation]] = {
     "modules that are there at once": on(lambda: [getattr(dstbench, name).__name__ for name in ("audit", "stats")]),
     **{f"correlations of which {name} is 2": asked(stats.compare_overlapping, **{
         "r_jk": 0, "r_jh": 0, "r_kh": 0, "n": 9} | {name: 2}) for name in ("r_jk", "r_jh", "r_kh")},
+    **{f"{words} of what is undefined": on(words, a_jsonl=turns("D1 0 hotel-area=a > hotel-area=a"),
+        b_jsonl=turns("D1 0 > "), c_jsonl=turns("D2 0 > ")) for words in (
+        "sweep a.jsonl b.jsonl -m aga --profiles verbatim,trade",
+        "sweep b.jsonl c.jsonl -m aga --profiles verbatim,trade")},
+    "a score that several choices reach": on(
+        "reconcile 100 p.jsonl --most 1", p_jsonl=turns("D1 0 a-b=dontcare > , D1 1 > ")),
+    "wrong values without any context": on("audit memorisation p.jsonl --context said.jsonl",
+        p_jsonl=turns("D9 0 hotel-area=a > hotel-area=c")),
+    "filled sheets, a column twice": agreed(SHEET.replace("row,", "row,row,") + "x\n", FILLED),
+    "a file in what is no folder": on("score two.jsonl/x.json"),
+    "dialogues called as their files": Situation("score run -m jga", {f"run/D{n}.json": json.dumps([
+        {"turn": 0, "gold": NORTH, "pred": NORTH if n else {}}]) for n in range(2)}),
+    **{f"predictions that gold completes, {options}": on(f"score p.json --gold one.jsonl -m jga {options}",
+        p_json=json.dumps([{"hotel": {"semi": {"area": [area]}, "book": {}}} for area in ("north", "east")]),
+        m_csv="0,D1\n") for options in ("--turns-from 1", "--id-map m.csv")},
+    "a slot twice in SAVN's dump": whole(
+        {"slots": ["hotel-area"] * 2, "predictions": {"D1": {"0": ["a", "b"]}}}, "--gold one.jsonl"),
+    **{f"a state with {name}": score(turn(state, TWO_SLOTS)) for name, state in each({
+        "bookings": {"hotel": {"book": {"stars": "4"}, "area": "north"}},
+        "Python's words": "{'hotel-area': ['north', nan]}",
+        "another of Python's words": "{'hotel-area': 'north', 'hotel-stars': null}"})},
+    **{f"a value in memory that is {name}": scored([turn({"hotel-area": value})]) for name, value in each({
+        "half a character": "\ud800", "bytes": b"x", "a set": {"x"}})},
+    **{f"draws of {name}": asked(stats.Bootstrap.draw, np.ones((1, dialogues, 1)), times, seed)
+       for name, dialogues, times, seed in (("nothing", 0, 9, 0), ("no times", 2, 0, 0), ("seed -1", 2, 9, -1))},
+    "resamples of what is undefined": on(lambda: [
+        stats.Replicates(np.nan, np.ones(3), 1.0).estimate(), stats.Replicates(np.nan, np.ones(3), 1.0).limits(),
+        stats.Replicates(np.nan, np.ones(3), 1.0).p(), stats.Replicates(1.0, np.array([0.0, 1, 2]), 1.0).limits(),
+        stats.Null(np.nan, np.ones(3), 0.0).p(), stats.Null(1.0, np.zeros(3), 0.0).limits(0.0, 3)]),
     # --- Statistics of plain numbers
     **{f"p adjusted by {adjust.__name__}": asked(adjust, [0.01, 0.04, 0.03]) for adjust in (
         stats.bonferroni, stats.hochberg, stats.benjamini_hochberg, stats.benjamini_yekutieli)},
@@ -961,3 +991,15 @@ def test_what_is_said_in_a_rare_situation_is_as_recorded(name: str, here: Path, 
     assert not any(words in text for words in OF_OTHERS)
     assert str(here) not in text
     recorded.check("rare", name, text)
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_run_has_the_same_scores_in_any_parts(here: Path, corpus: dict[str, str]) -> None:
+    """As runs of more than some hundred thousand rows are scored part by part."""
+    (here / "keen.jsonl").write_text(corpus["keen.jsonl"], encoding="utf-8")
+    (whole,) = dstbench.open_runs("keen.jsonl")
+    starts = (whole.read()["dialogue"].rle_id().diff() == 1).arg_true().to_list()
+    in_parts = replace(whole, cuts=(0, *starts[7::8], whole.cuts[-1]))
+    for by in ("run", "slot", "domain", "n_gold"):
+        scores = [dstbench.score(of, metrics=None if by == "slot" else "all", by=by) for of in (whole, in_parts)]
+        assert scores[0].equals(scores[1])
