@@ -899,6 +899,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
         stats.Replicates(np.nan, np.ones(3), 1.0).estimate(), stats.Replicates(np.nan, np.ones(3), 1.0).limits(),
         stats.Replicates(np.nan, np.ones(3), 1.0).p(), stats.Replicates(1.0, np.array([0.0, 1, 2]), 1.0).limits(),
         stats.Null(np.nan, np.ones(3), 0.0).p(), stats.Null(1.0, np.zeros(3), 0.0).limits(0.0, 3)]),
+    "a long table in a notebook": in_notebook(lambda: audit.bias(
+        [turn({}, {f"hotel-s{n}": "x" for n in range(27)}, dialogue=name) for name in "ab"])),
     # --- Statistics of plain numbers
     **{f"p adjusted by {adjust.__name__}": asked(adjust, [0.01, 0.04, 0.03]) for adjust in (
         stats.bonferroni, stats.hochberg, stats.benjamini_hochberg, stats.benjamini_yekutieli)},
