@@ -466,10 +466,6 @@ def test_frames_of_sgd() -> None:
     assert scores["value"].to_list() == pytest.approx([3 / 5, 4 / 5])  # as two intents and one set of slots are wrong
 
 
-#: What may be in the place of something else.
-ODD: Final[tuple[Any, ...]] = (3, None, "x", [], {})
-
-
 def _parts(node: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
     """The places of all parts of a document."""
     yield path
@@ -507,7 +503,7 @@ def test_any_part_of_a_file_may_be_something_else_or_not_there() -> None:
         except ValueError:
             continue
         said: list[str] = []
-        odd = cycle(ODD)
+        odd: cycle[Any] = cycle((3, None, "x", [], {}))
         for path in _parts(document):
             for value in (next(odd), ...)[: 1 + bool(path)]:
                 what = "gone" if value is ... else json.dumps(value)
