@@ -726,8 +726,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
         (audit.bias, {"least": 0}), (audit.scores, {"versions": {}}),
         (audit.memorisation, {"context": "x", "most": -1}))},
     "a name of a hundred letters and one": scored(STATES, metrics="a" * 101),
-    "ratings that are lists": asked(
-        dstbench.correlate, STATES, ratings=pl.DataFrame({"dialogue": ["D1"], "rating": [[1]]})),
+    "listed ratings": asked(dstbench.correlate, STATES, ratings=pl.DataFrame({"dialogue": ["D"], "rating": [[1]]})),
     "contexts that are none": asked(audit.memorisation, STATES, context=pl.DataFrame({"turn": [1]})),
     "changes of no dialogue": asked(dstbench.diff, STATES, STATES, most=0),
     "a query that is too long": asked(dstbench.query, "SELECT 1" + " " * 100_000, STATES),
@@ -818,9 +817,8 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "no metric": "profile:verbatim.1|by:run", "no profile": "jga|by:run",
         "a format of a package": SIGNATURE.replace("|v:", "|format:mine@nopackage-1.0|v:"),
         "not a number": SIGNATURE.replace("|d:2", "|d:x")})},
-    "three signatures": on(f"signature {' '.join([f'{chr(39)}{SIGNATURE}{chr(39)}'] * 3)}"),
-    "ratings of other runs only": on(
-        "correlate keen.jsonl -m jga --ratings r.csv", r_csv="run,dialogue,rating\nold,D00,1\nnew,D01,2\n"),
+    "three signatures": on("signature a b c"),
+    "ratings of others": on("correlate keen.jsonl -m jga --ratings r.csv", r_csv="run,dialogue,rating\nold,D00,1\n"),
     **{f"a file {name}": of_bytes(name, content) for name, content in each({
         "x.parquet": b"", "x.zip": b"PK\x03\x04 and no more", "x.json.gz": b"\x1f\x8b\x08 and no more",
         "x.jsonl.gz": gzip.compress(TWO.encode())[:-12], "lines.csv": b"dialogue_id,turn,gold,pred\n\nD1,0,{},{}\n"})},
@@ -940,6 +938,7 @@ def _called(ask: Callable[[], Any]) -> str:
             result = ask()
         except dstbench.DstbenchError as error:
             result = f"{type(error).__name__}: {error}"
+    assert {warning.filename for warning in warned} <= {__file__}, "a warning has the place of its call"
     if isinstance(result, pl.DataFrame):
         result = "\n".join(recorded.columns({"result": result.to_dicts()}))
     text = "\n".join([*(f"warning: {warning.message}" for warning in warned), str(result)])
