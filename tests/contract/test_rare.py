@@ -725,15 +725,12 @@ SITUATIONS: Final[dict[str, Situation]] = {
         (dstbench.score, {"metrics": (3,)}), (dstbench.correlate, {"ratings": 3}), (audit.bias, {"counting": ()}),
         (audit.bias, {"least": 0}), (audit.scores, {"versions": {}}),
         (audit.memorisation, {"context": "x", "most": -1}))},
-    "a name of a hundred letters and one": scored(STATES, metrics="a" * 101),
     "listed ratings": asked(dstbench.correlate, STATES, ratings=pl.DataFrame({"dialogue": ["D"], "rating": [[1]]})),
     "contexts that are none": asked(audit.memorisation, STATES, context=pl.DataFrame({"turn": [1]})),
     "changes of no dialogue": asked(dstbench.diff, STATES, STATES, most=0),
     "a query that is too long": asked(dstbench.query, "SELECT 1" + " " * 100_000, STATES),
     "no run at all": scored({}),
     "a run that is a path": asked(dstbench.write_long, "x.jsonl", "x.parquet"),
-    "gold of two runs": scored(STATES, gold=pl.concat(LONG.with_columns(run=pl.lit(r)) for r in "ab")),
-    "no dataset at all": asked(audit.bias, {}),
     **{f"a sheet of {name}": asked(audit.agreement, paths) for name, paths in each({
         "one reader": ["a.csv"], "readers of one name": ["a/x.csv", "b/x.csv"]})},
     "filled sheets, two without a row": agreed(SHEET, SHEET),
@@ -859,7 +856,6 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "reconcile 100 p.jsonl --most 1", p_jsonl=turns("D1 0 a-b=dontcare > , D1 1 > ")),
     "wrong values without any context": on("audit memorisation p.jsonl --context said.jsonl",
         p_jsonl=turns("D9 0 hotel-area=a > hotel-area=c")),
-    "filled sheets, a column twice": agreed(SHEET.replace("row,", "row,row,") + "x\n", FILLED),
     **{f"predictions that gold completes, {options}": on(f"score p.json --gold one.jsonl -m jga {options}",
         p_json=json.dumps([{"hotel": {"semi": {"area": [area]}, "book": {}}} for area in ("north", "east")]),
         m_csv="0,D1\n") for options in ("--turns-from 1", "--id-map m.csv")},
@@ -869,14 +865,13 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "Python's words": "{'hotel-area': ['north', nan], 'hotel-stars': null}"})},
     **{f"a value in memory that is {name}": scored([turn({"hotel-area": value})]) for name, value in each({
         "half a character": "\ud800", "bytes": b"x", "a set": {"x"}})},
-    **{f"draws of {name}": asked(stats.Bootstrap.draw, np.ones((1, dialogues, 1)), times, seed)
-       for name, dialogues, times, seed in (("nothing", 0, 9, 0), ("no times", 2, 0, 0), ("seed -1", 2, 9, -1))},
     "resamples of what is undefined": on(lambda: [
         stats.Replicates(np.nan, np.ones(3), 1.0).estimate(), stats.Replicates(np.nan, np.ones(3), 1.0).limits(),
         stats.Replicates(np.nan, np.ones(3), 1.0).p(), stats.Replicates(1.0, np.array([0.0, 1, 2]), 1.0).limits(),
         stats.Null(np.nan, np.ones(3), 0.0).p(), stats.Null(1.0, np.zeros(3), 0.0).limits(0.0, 3)]),
     "a long table in a notebook": in_notebook(lambda: audit.bias(
         [turn({}, {f"hotel-s{n}": "x" for n in range(27)}, dialogue=name) for name in "ab"])),
+    "a demo of one dialogue": on("demo --dialogues 1 -o out"),
     # --- Statistics of plain numbers
     **{f"p adjusted by {adjust.__name__}": asked(adjust, [0.01, 0.04, 0.03]) for adjust in (
         stats.bonferroni, stats.hochberg, stats.benjamini_hochberg, stats.benjamini_yekutieli)},
