@@ -815,7 +815,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "a format of a package": SIGNATURE.replace("|v:", "|format:mine@nopackage-1.0|v:"),
         "not a number": SIGNATURE.replace("|d:2", "|d:x")})},
     "three signatures": on("signature a b c"),
-    "ratings of others": on("correlate keen.jsonl -m jga --ratings r.csv", r_csv="run,dialogue,rating\nold,D00,1\n"),
+    "ratings of another": on("correlate keen.jsonl -m jga --ratings r.csv", r_csv="run,dialogue,rating\nold,D00,1\n"),
     **{f"a file {name}": of_bytes(name, content) for name, content in each({
         "x.parquet": b"", "x.zip": b"PK\x03\x04 and no more", "x.json.gz": b"\x1f\x8b\x08 and no more",
         "x.jsonl.gz": gzip.compress(TWO.encode())[:-12], "lines.csv": b"dialogue_id,turn,gold,pred\n\nD1,0,{},{}\n"})},
