@@ -494,7 +494,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     **{f"-m {name}": on(f"score two.jsonl -m {name}") for name in (
         "fga:lam=-1", "fga:lam=0", "gca:alpha=1.1", "gca:alpha=1", "gca:alpha=0", "f1:empty=2", "sa:T=1",
         "jga:empty=skip", "rsa:empty=skip", "rsa:empty=1", "aga:empty=1", "f1:wrong=missed", "f1:avg=micro",
-        "slot-accuracy", "'joint goal accuracy'", "lam=1", "intent", "requested-f1")},
+        "slot-accuracy", "'joint goal accuracy'", "JGAA", "lam=1", "intent", "requested-f1")},
     "a metric of the user's": own(),
     "a metric of the user's, an odd name": own(name="my metric"),
     "a metric of the user's, a name taken": own(name="jga"),
@@ -725,7 +725,6 @@ SITUATIONS: Final[dict[str, Situation]] = {
         (dstbench.score, {"metrics": (3,)}), (dstbench.correlate, {"ratings": 3}), (audit.bias, {"counting": ()}),
         (audit.bias, {"least": 0}), (audit.scores, {"versions": {}}),
         (audit.memorisation, {"context": "x", "most": -1}))},
-    "listed ratings": asked(dstbench.correlate, STATES, ratings=pl.DataFrame({"dialogue": ["D"], "rating": [[1]]})),
     "contexts that are none": asked(audit.memorisation, STATES, context=pl.DataFrame({"turn": [1]})),
     "changes of no dialogue": asked(dstbench.diff, STATES, STATES, most=0),
     "a query that is too long": asked(dstbench.query, "SELECT 1" + " " * 100_000, STATES),
