@@ -26,7 +26,7 @@ RUNS: Final = "small/keen.jsonl small/steady.jsonl small/hasty.jsonl"
 LINES: Final = {
     "score": f"score {RUNS} -m jga,fga",
     "score by slot": f"score {RUNS} -m jga,f1:avg=micro --by slot",
-    "score by domain": f"score {RUNS} -m jga,f1:avg=micro --by domain",
+    "score by domain": f"score {RUNS} -m jga,recall:avg=micro --by domain",
     "score of one by slot": "score small/keen.jsonl --by slot",
     "score by turn": f"score {RUNS} -m jga,fga --by turn",
     "score along": f"score {RUNS} -m jga,gca,sa,wrong --along seed=seeds.csv",

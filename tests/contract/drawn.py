@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal, NamedTuple
@@ -41,11 +41,12 @@ class Mark(NamedTuple):
 
 @dataclass
 class Axis:
-    """An axis: the texts of its ticks, and where they are."""
+    """An axis: the texts of its ticks, where they are, and by how much they are turned."""
 
     way: Literal["x", "y"]
     ticks: list[tuple[str, float]]
     across: float
+    angle: str = ""
 
     def names(self) -> list[str]:
         """Names from left to right, or from top to bottom."""
@@ -104,6 +105,17 @@ class Drawing:
     panels: list[Panel]
     legend: dict[str, str]
     shapes: dict[str, str]
+
+
+def lines(drawing: Drawing) -> Iterator[str]:
+    """What is around the marks of a drawing: its legend, and each panel's title and ticks, with places from 0 to 1."""
+    if drawing.legend:
+        yield f"legend: {', '.join(drawing.legend)}"
+    for panel in drawing.panels:
+        for way, start, end in (("x", panel.left, panel.right), ("y", panel.bottom, panel.top)):
+            axis = panel.axes.get(way, Axis("x", [], 0))
+            ticks = " | ".join(f"{text} {(at - start) / (end - start):.2f}" for text, at in axis.ticks)
+            yield f"{panel.title} {way}{axis.angle and f' turned by {axis.angle}'}: {ticks or 'nothing'}"
 
 
 def number(text: str) -> float:
@@ -173,7 +185,8 @@ class _Reader:
             at = ticks if abs(shift) > PIXEL else at
         shown = [" ".join(part.strip() for part in text.itertext() if part.strip()) for text in texts]
         places = [place + (x if flat else y) for place in at]
-        self.axes.append(Axis("x" if flat else "y", list(zip(shown, places, strict=True)), y if flat else x))
+        (angle, *_) = [*re.findall(r"rotate\(([-\d.]+)", texts[0].get("transform", "")), ""]
+        self.axes.append(Axis("x" if flat else "y", list(zip(shown, places, strict=True)), y if flat else x, angle))
 
 
 def _of_role(node: Xml.Element, role: str) -> list[Xml.Element]:

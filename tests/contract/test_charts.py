@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract import charts, drawn
+from tests.contract import charts, drawn, recorded
 from tests.contract.charts import CHARTS, LATER, LINES, REPORTED, Chart, Marks, Rows, in_order
 from tests.contract.commands import run
 from tests.contract.drawn import Drawing, Mark, Panel
@@ -67,6 +67,12 @@ def test_marks_are_where_the_json_says(name: str, stem: str, make: Callable[[str
         result = result[REPORTED[stem]]
         result = result if isinstance(result, dict) else {"scores": result, "sweep": result}
     compare(CHARTS[name][stem], drawings[stem], result)
+
+
+@pytest.mark.parametrize(("name", "stem"), [case(name, stem) for name in CHARTS for stem in CHARTS[name]])
+def test_axes_and_legends_are_as_recorded(name: str, stem: str, make: Callable[[str], Made]) -> None:
+    _, drawings = make(name)
+    recorded.check("charts", f"{name}: {stem}", "\n".join(drawn.lines(drawings[stem])))
 
 
 @pytest.mark.again

@@ -216,13 +216,18 @@ def test_runs_of_a_model_may_be_given_one_by_one() -> None:
     assert json.loads(run(*words, "--model", together).out) == json.loads(run(*words, *apart).out)
 
 
-def test_defaults_are_those_of_the_functions_of_the_same_names() -> None:
-    compared = 0
+def test_help_is_as_recorded_with_the_defaults_of_the_functions_of_the_same_names() -> None:
+    compared, read = 0, set[str]()
     for command in LINES:
         *group, name = command.replace("-", "_").split()
         function = getattr(dstbench.audit if group else dstbench, name, None)
         parameters = inspect.signature(function).parameters if callable(function) else {}
         help_ = run(*command.split(), "--help").out
+        lines = re.sub(" +", " ", help_).splitlines()[1:]  # the first has the name of what runs the tests
+        recorded.check(
+            "help", command, "\n".join([recorded.summed(lines), *(line for line in lines if line not in read)])
+        )
+        read |= {*lines}
         for option in re.split(r"^ +(?:-\w, )?--", help_, flags=re.MULTILINE)[1:]:
             default, parameter = re.search(r"\[default: ([^];]+)", option), re.split(r"[^a-z-]", option)[0]
             if default and (declared := parameters.get(parameter.replace("-", "_"))):

@@ -6,6 +6,8 @@ Each has small files of its own and a command line, or a call of a public functi
 
 from __future__ import annotations
 
+import copy
+import gzip
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import sys
 import warnings
 import zipfile
 from collections.abc import Callable, ItemsView, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -261,6 +264,11 @@ def tabled(frame: pl.DataFrame) -> Situation:
     return on(lambda: (frame.write_parquet("x.parquet"), "".join(run("score", "x.parquet", "-m", "jga")[1:]))[1])
 
 
+def of_bytes(name: str, content: bytes) -> Situation:
+    """A file that is no text, scored."""
+    return on(lambda: (Path(name).write_bytes(content), "".join(run("score", name, "-m", "jga")[1:]))[1])
+
+
 def lines24(form: str) -> str:
     """A line for each dialogue of the small corpus: its number, two ratings, and a mark of the last two."""
     return "".join(form.format(n, n * 7 % 5, n * 3 % 5, "_" * (n > 21)) for n in range(24))
@@ -358,7 +366,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     p_jsonl=turns(f"D1 {a} > hotel-area=north, D1 {b} > , D2 {a} > , D2 {b} > ")) for name, a, b, options in (
         ("from 1", 1, 2, ""), ("from 1, as said", 1, 2, "--turns-from 1"), ("in steps", 0, 2, ""),
         ("in steps, as said", 0, 2, "--turn-step 2"), ("from 1 in steps", 1, 3, "--turns-from 1 --turn-step 2"),
-        ("below the first", 1, 2, "--turns-from 2"), ("between steps", 0, 1, "--turn-step 2"))},
+        ("below the first", 1, 2, "--turns-from 2"), ("from 7", 7, 8, ""), ("between steps", 0, 1, "--turn-step 2"))},
     **{f"the gold of {gold} for {runs}": on(f"score {runs} --gold {gold} -m jga --missing intersect")
        for runs, gold in (("two.jsonl", "two.jsonl"), ("two.jsonl rival.jsonl", "gold.jsonl"))},
     # --- Formats
@@ -487,7 +495,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
     **{f"-m {name}": on(f"score two.jsonl -m {name}") for name in (
         "fga:lam=-1", "fga:lam=0", "gca:alpha=1.1", "gca:alpha=1", "gca:alpha=0", "f1:empty=2", "sa:T=1",
         "jga:empty=skip", "rsa:empty=skip", "rsa:empty=1", "aga:empty=1", "f1:wrong=missed", "f1:avg=micro",
-        "slot-accuracy", "'joint goal accuracy'", "lam=1", "intent", "requested-f1")},
+        "slot-accuracy", "'joint goal accuracy'", "JGAA", "lam=1", "intent", "requested-f1")},
     "a metric of the user's": own(),
     "a metric of the user's, an odd name": own(name="my metric"),
     "a metric of the user's, a name taken": own(name="jga"),
@@ -542,7 +550,7 @@ SITUATIONS: Final[dict[str, Situation]] = {
         "as they are": "run,share\nrival,10\ntwo,5\n", "one lacks": "run,share\ntwo,5\n", "none": "run,share\n",
         "one twice": "run,share\ntwo,5\ntwo,6\nrival,10\n", "a column twice": "run,share,share\ntwo,5,6\nrival,5,6\n",
         "commas": "run;share\ntwo;0,5\nrival;1,5\n", "commas and points": "run;share\ntwo;0,5\nrival;1.5\n",
-        "not a number": "run,share\ntwo,nan\nrival,10\n",
+        "not a number": "run,share\ntwo,nan\nrival,10\n", "semicolons": "run,share,n\ntwo,5,;;;;;\nrival,6,;;\n",
         "Excel's line": "sep=;\nrun;share\ntwo;5\nrival;10\n"}.items()},
     "metrics of one run": on("compare-metrics two.jsonl -m jga,f1 --resamples 20"),
     "metrics of two runs": on("compare-metrics two.jsonl rival.jsonl -m jga,f1 --resamples 20"),
@@ -711,6 +719,161 @@ SITUATIONS: Final[dict[str, Situation]] = {
         b_jsonl=RIVAL),
     "one choice that can be tried": on("reconcile 100 p.jsonl --most 1",
         p_jsonl=turns("D1 0 hotel-area=a > hotel-area=b|a")),
+    # --- What is refused, and what is said of results that are rare
+    **{f"{function.__name__} with {of}": asked(function, STATES, **of)
+       for function, of in (
+        (dstbench.diagnose, {"few": -1}), (dstbench.report, {"most": 0}), (dstbench.turns, {"view": "x"}),
+        (dstbench.score, {"metrics": (3,)}), (dstbench.correlate, {"ratings": 3}), (audit.bias, {"counting": ()}),
+        (audit.bias, {"least": 0}), (audit.scores, {"versions": {}}),
+        (audit.memorisation, {"context": "x", "most": -1}))},
+    "contexts that are none": asked(audit.memorisation, STATES, context=pl.DataFrame({"turn": [1]})),
+    "changes of no dialogue": asked(dstbench.diff, STATES, STATES, most=0),
+    "a query that is too long": asked(dstbench.query, "SELECT 1" + " " * 100_000, STATES),
+    "no run at all": scored({}),
+    "a run that is a path": asked(dstbench.write_long, "x.jsonl", "x.parquet"),
+    **{f"a sheet of {name}": asked(audit.agreement, paths) for name, paths in each({
+        "one reader": ["a.csv"], "readers of one name": ["a/x.csv", "b/x.csv"]})},
+    "filled sheets, two without a row": agreed(SHEET, SHEET),
+    "filled sheets, what is missed by nobody": agreed(*[re.sub(r",[01]$", ",", FILLED, flags=re.MULTILINE)] * 2),
+    "a review sheet of no dialogue": on(lambda: audit.review_sheet(
+        "said.jsonl", audit.inconsistency("said.jsonl"), sample=0), said_jsonl=SHARED["said.jsonl"]),
+    "versions of which one has no run": asked(
+        audit.scores, {"r": STATES}, {"a": STATES, "b": STATES}, only={"a": "r"}),
+    "scores of groups that are called alike": scored(
+        {"a/b": [turn(NORTH, dialogue="c")], "a": [turn(NORTH, dialogue="b/c")]}, by="dialogue"),
+    "training, a dataset with two splits": on(lambda: dstbench.Evaluator("data.json"),
+        data_json=unified(("c-1", "X1", "test"), ("c-2", "X2", "train"))),
+    **{f"training, a state as {name}": evaluated(("add", "D", 0, state), ("compute",), missing="wrong")
+       for name, state in {"text": "hotel-area=north", "a list": [["hotel-area", "north"]], "numbers": [1, 2]}.items()},
+    **{f"{call} with {options}": on(f"{call} two.jsonl {options}", m_json='{"a": 3}', l_json='{"label_maps": 3}',
+        o_json='{"x-y": ["a"]}', t_json='{"hotel-area": "north"}', s_json='[{"a": 1}]', f_json=json.dumps([
+        {"service_name": "taxi", "slots": [{"name": "x", "is_categorical": True}]}])) for call, options in (
+        ("check", "--ontology o.json"), ("check", "--ontology t.json"), ("score", "--label-map m.json"),
+        ("score", "--label-map l.json"), ("score", "--schema s.json"), ("score", "--unit frame --schema f.json"),
+        ("score", "--match exact:least=1"), ("score", "--by slot,n_gold"), ("score", "--by seen --seen f.json"),
+        ("score", "-m missed --charts out"), ("score", "--by slot,turn --charts out"))},
+    "values that are too long to compare": score(
+        turn({"hotel-area": "a" * 999}, {"hotel-area": "b" * 999}), options="-m jga --match levenshtein:least=0.9"),
+    **{f"{command} undefined everywhere": on(command, p_jsonl=turns("D1 0 > , D2 0 > ")) for command in (
+        "sweep p.jsonl -m gca --profiles verbatim,trade", "sweep p.jsonl --profiles verbatim,trade --target gca=50",
+        "reconcile gca=50 p.jsonl", "traits p.jsonl -m jga,aga")},
+    "a score that is reached without any choice": on("reconcile 50 p.jsonl --gold g.jsonl --missing wrong --most 1",
+        p_jsonl=turns("D1 0 > a-b=c"), g_jsonl=turns("D1 0 a-b=c, D2 0 a-b=c")),
+    "who is first depends on the profile": on("sweep a.jsonl b.jsonl --profiles verbatim,trade,star -m jga",
+        **{f"{run}_jsonl": turns(", ".join(f"D{d} 0 hotel-area=centre > hotel-area={value}"
+        for d, value in enumerate(values))) for run, values in (("a", ["center"] * 2), ("b", ["centre", "x"]))}),
+    **{f"three runs and a baseline, in {form}": on(
+        f"compare keen.jsonl steady.jsonl hasty.jsonl -m jga --format {form} --resamples 200 --baseline steady "
+        "--adjust max-t") for form in ("text", "latex")},
+    "models cannot be compared by max-t": Situation(f"compare {' '.join(SEEDS)} {MODELS} --adjust max-t", SEEDS),
+    "runs without a turn in both": on("compare a.jsonl b.jsonl --gold gold.jsonl --missing intersect",
+        a_jsonl=turns("D1 0 > "), b_jsonl=turns("D2 0 > ")),
+    "records of which two have no gold": score(turn(NORTH), *(
+        {"dialogue_id": "D1", "turn": n, "pred": NORTH} for n in (1, 2))),
+    "times as another program reads them": on("score p.jsonl --profile mwzeval@faithful -m jga --by dialogue",
+        p_jsonl=turns(", ".join(f"D{at} 0 train-leaveat={time} > train-leaveat={text}"
+        for at, (text, time) in enumerate((
+        ("noon", "12:00"), ("by", "00:00"), ("by 5 pm", "17:00"), ("after 9", "09:00"), ("9:15.", "09:15"),
+        ("1430", "14:30"), ("one o'clock p.m. sharp", "13:00"), ("5 : 10 a.m.", "05:10")))))),
+    "a dataset without a slot": on("audit bias p.jsonl", p_jsonl=turns("D1 0 , D2 0 ")),
+    "a dataset without a frequent value": on("audit bias p.jsonl",
+        p_jsonl=turns("D1 0 hotel-area=a, D2 0 hotel-area=b, D3 0 hotel-area=c")),
+    "versions without a turn in both": on("audit diff p.jsonl q.jsonl", p_jsonl=turns("D1 0 "), q_jsonl=turns("D9 0 ")),
+    "versions with splits": on("audit diff data.json later.json --all", data_json=unified(
+        ("c-1", "X1", "test"), ("c-2", "X2", "train")), later_json=unified(
+        ("c-1", "X1", "test"), ("c-2", "X2", "train")).replace("north", "south", 1)),
+    "wrong values of which some have no context": on("audit memorisation p.jsonl --context said.jsonl",
+        p_jsonl=turns("D1 0 hotel-area=a > hotel-area=b, D9 0 hotel-area=a > hotel-area=c")),
+    **{f"audit inconsistency said.jsonl {options}": on(f"audit inconsistency said.jsonl {options}", r_json="{}",
+        o_json='["x"]', hotel_db_json='["x"]') for options in (
+        "--as qian2021 --rules r.json", "--apply", "--apply -o x.jsonl train.jsonl", "--database o.json",
+        "--database hotel_db.json")},
+    **{f"replace {options}": on(f"audit replace {data} -o r.jsonl --train train.jsonl {options}",
+        t_jsonl=said(("D1", 0, "on monday", {"train-day": "monday"})), d_json='{"hotel-name": "x"}',
+        m_jsonl=said(*((f"D{n}", 0, "any", {"hotel-name": f"x {n}"}) for n in range(23)),
+                     ("E", 0, "the sea lodge", {"hotel-name": "sea lodge"})), e_json='{"hotel-name": ["blue barn"]}')
+       for data, options in (
+        ("t.jsonl", "--seed 1"), ("said.jsonl", "--invent"), ("said.jsonl", "--donors d.json"),
+        ("m.jsonl", "--donors e.json"), ("said.jsonl", "--donors t.jsonl"),
+        ("said.jsonl", "--donors d.json --manifest m.txt"))},
+    **{f"an edit {name}": rewritten(file, **edits) for name, file, edits in (
+        ("without a value", "g.jsonl", {"states": {key: of for key, of in EDIT.items() if key != "value"}}),
+        ("and another", "g.jsonl", {"states": pl.concat([pl.DataFrame(EDIT), pl.DataFrame(EDIT | {"value": ["x"]})])}),
+        ("of nothing but a tab", "g.tsv", {"states": EDIT | {"value": ["a\tb"]}}),
+        ("that would be read otherwise", "data.json", {"states": EDIT | {"value": ["not mentioned"]}}))},
+    **{f"a file that is written again, {name}": on(lambda: audit.rewrite("p.json", "x.json", states=pl.DataFrame(EDIT)),
+                                                   p_json=text) for name, text in (
+        ("no gold", json.dumps({"dialogue_id": "D1", "turn": 0, "pred": NORTH})),
+        ("not so as it is", json.dumps([{"guid": ["test", "D1", "0"], "slot_prediction_hotel-area": "north",
+                                        "slot_groundtruth_hotel-area": "north"}])),
+        ("under a key", f'{{"old": {DATASETS["g.json"]}}}'))},
+    "a folder again, without any dialogue": on(lambda: audit.rewrite("set", "out", without=["D1", "D2"]),
+                                               set__a_jsonl=DATASETS["g.jsonl"]),
+    **{f"a signature, {name}": on(f"signature '{text}'") for name, text in each({
+        "cut off": "jga|profile:verbatim.1|by", "a key twice": "jga|profile:verbatim.1|by:run|by:run",
+        "no metric": "profile:verbatim.1|by:run", "no profile": "jga|by:run",
+        "a format of a package": SIGNATURE.replace("|v:", "|format:mine@nopackage-1.0|v:"),
+        "not a number": SIGNATURE.replace("|d:2", "|d:x")})},
+    "three signatures": on("signature a b c"),
+    "ratings of another": on("correlate keen.jsonl -m jga --ratings r.csv", r_csv="run,dialogue,rating\nold,D00,1\n"),
+    **{f"a file {name}": of_bytes(name, content) for name, content in each({
+        "x.parquet": b"", "x.zip": b"PK\x03\x04 and no more", "x.json.gz": b"\x1f\x8b\x08 and no more",
+        "x.jsonl.gz": gzip.compress(TWO.encode())[:-12], "lines.csv": b"dialogue_id,turn,gold,pred\n\nD1,0,{},{}\n"})},
+    **{f"ids and turns, {name}": score(*({"id": text, "gold": NORTH, "pred": NORTH} for text in texts))
+       for name, texts in each({"one without": ["x-0", "x-1", "y"], "as often as not": ["x-0", "x-0", "y-0", "y-0"]})},
+    **{f"{function.__name__} of {name}": asked(function, *of) for function, name, of in (
+        (stats.max_t, "another shape", ([1.0], [[1, 2]])), (stats.max_t, "what is undefined", ([np.nan], [[1]])),
+        (stats.max_t, "nothing", ([], np.zeros((1, 0)))), (stats.wilson, "a share of 2", (2, 10)),
+        (stats.spearman, "two lengths", ([1, 2], [1])), (stats.jackknifed_correlation, "two lengths", ([1, 2], [1])))},
+    "ls steps labels typos": on("ls steps labels typos"),
+    **{f"a state of {name}": score(turn(state)) for name, state in each({"words": ["north"], "numbers": [3]})},
+    **{f"a metric of the user's, {name}": own(right=right) for name, right in each({
+        "no ratio": pl.col("n_correct") * 1.5, "too much": pl.col("n_correct") * 10**12})},
+    "scores in LaTeX, by version": on("audit scores one.jsonl --version a=one.jsonl --version b=two.jsonl -m jga "
+                                      "--profile verbatim --missing intersect --format latex"),
+    **{f"a model of two runs on two versions, {name}": on(
+        "audit scores p.jsonl q.jsonl --version a=g.jsonl --version b=h.jsonl --model m=p,q -m jga --profile verbatim "
+        "--missing intersect", g_jsonl=turns(g), h_jsonl=turns(h), q_jsonl=turns("D1 0 > hotel-area=b, D2 0 > "),
+        p_jsonl=turns("D1 0 > hotel-area=a;hotel-stars=4, D2 0 > ")) for name, g, h in (
+        ("which differ", "D1 0 hotel-area=a, D2 0 ", "D1 0 hotel-area=b, D2 0 "),
+        ("of other dialogues", "D1 0 hotel-area=a", "D2 0 "))},
+    "runs in the order of a number": on(
+        "score two.jsonl rival.jsonl -m jga --along size=n.csv --format csv", n_csv="run,size\ntwo,10\nrival,5\n"),
+    "a bias in LaTeX": on("audit bias gold.jsonl --format latex"),
+    "a file whose ending is in capitals": on("score two.jsonl -m jga -o x.JSON && cat x.JSON"),
+    "ratings of few dialogues": on("correlate p.jsonl -m jga,f1 --ratings r.csv --format csv",
+        r_csv="dialogue,rating\nD1,1\nD2,2\nD3,3", p_jsonl=turns(
+        "D1 0 hotel-area=a > , D2 0 hotel-area=a > hotel-area=a, D3 0 hotel-area=a > hotel-area=b")),
+    "an error that is copied": on(lambda: copy.copy(dstbench.DstbenchError("what", file="x", hint="how"))),
+    "modules that are there at once": on(lambda: [dstbench.__getattr__(name) for name in ("audit", "stats")] and "yes"),
+    **{f"correlations of which {name} is 2": asked(stats.compare_overlapping, **{
+        "r_jk": 0, "r_jh": 0, "r_kh": 0, "n": 9} | {name: 2}) for name in ("r_jk", "r_jh", "r_kh")},
+    **{f"{words} of what is undefined": on(words, a_jsonl=turns("D1 0 hotel-area=a > hotel-area=a"),
+        b_jsonl=turns("D1 0 > "), c_jsonl=turns("D2 0 > ")) for words in (
+        "sweep a.jsonl b.jsonl -m aga --profiles verbatim,trade",
+        "sweep b.jsonl c.jsonl -m aga --profiles verbatim,trade")},
+    "a score that several choices reach": on(
+        "reconcile 100 p.jsonl --most 1", p_jsonl=turns("D1 0 a-b=dontcare > , D1 1 > ")),
+    "wrong values without any context": on("audit memorisation p.jsonl --context said.jsonl",
+        p_jsonl=turns("D9 0 hotel-area=a > hotel-area=c")),
+    **{f"predictions that gold completes, {options}": on(f"score p.json --gold one.jsonl -m jga {options}",
+        p_json=json.dumps([{"hotel": {"semi": {"area": [area]}, "book": {}}} for area in ("north", "east")]),
+        m_csv="0,D1\n") for options in ("--turns-from 1", "--id-map m.csv")},
+    "predictions and gold without ids": on("score p.json --gold g.json -m jga", **dict.fromkeys(
+        ("p_json", "g_json"), json.dumps([{"hotel": {"semi": {"area": ["north"]}, "book": {}}}, {}]))),
+    "SAVN's slot twice": whole({"slots": ["a-b"] * 2, "predictions": {"D1": {"0": ["a", "b"]}}}, "--gold one.jsonl"),
+    **{f"a state with {name}": score(turn(state, TWO_SLOTS)) for name, state in each({
+        "bookings": {"hotel": {"book": {"stars": "4"}, "area": "north"}}, "domains": {"hotel": {"hotel-area": "north"}},
+        "Python's words": "{'hotel-area': ['north', nan], 'hotel-stars': null}"})},
+    **{f"a value in memory that is {name}": scored([turn({"hotel-area": value})]) for name, value in each({
+        "half a character": "\ud800", "bytes": b"x", "a set": {"x"}})},
+    "resamples of what is undefined": on(lambda: [
+        stats.Replicates(np.nan, np.ones(3), 1.0).estimate(), stats.Replicates(np.nan, np.ones(3), 1.0).limits(),
+        stats.Replicates(np.nan, np.ones(3), 1.0).p(), stats.Replicates(1.0, np.array([0.0, 1, 2]), 1.0).limits(),
+        stats.Null(np.nan, np.ones(3), 0.0).p(), stats.Null(1.0, np.zeros(3), 0.0).limits(0.0, 3)]),
+    "a long table in a notebook": in_notebook(lambda: audit.bias(
+        [turn({}, {f"hotel-s{n}": "x" for n in range(27)}, dialogue=name) for name in "ab"])),
+    "a demo of one dialogue": on("demo --dialogues 1 -o out"),
     # --- Statistics of plain numbers
     **{f"p adjusted by {adjust.__name__}": asked(adjust, [0.01, 0.04, 0.03]) for adjust in (
         stats.bonferroni, stats.hochberg, stats.benjamini_hochberg, stats.benjamini_yekutieli)},
@@ -772,6 +935,7 @@ def _called(ask: Callable[[], Any]) -> str:
             result = ask()
         except dstbench.DstbenchError as error:
             result = f"{type(error).__name__}: {error}"
+    assert {warning.filename for warning in warned} <= {__file__}, "a warning has the place of its call"
     if isinstance(result, pl.DataFrame):
         result = "\n".join(recorded.columns({"result": result.to_dicts()}))
     text = "\n".join([*(f"warning: {warning.message}" for warning in warned), str(result)])
@@ -803,3 +967,15 @@ def test_what_is_said_in_a_rare_situation_is_as_recorded(name: str, here: Path, 
     assert not any(words in text for words in OF_OTHERS)
     assert str(here) not in text
     recorded.check("rare", name, text)
+
+
+@pytest.mark.filterwarnings("ignore::dstbench.errors.DstbenchWarning")
+def test_a_run_has_the_same_scores_in_any_parts(here: Path, corpus: dict[str, str]) -> None:
+    """As runs of more than some hundred thousand rows are scored part by part."""
+    (here / "keen.jsonl").write_text(corpus["keen.jsonl"], encoding="utf-8")
+    (whole,) = dstbench.open_runs("keen.jsonl")
+    starts = (whole.read()["dialogue"].rle_id().diff() == 1).arg_true().to_list()
+    in_parts = replace(whole, cuts=(0, *starts[7::8], whole.cuts[-1]))
+    for by in ("run", "slot", "domain", "n_gold"):
+        scores = [dstbench.score(of, metrics=None if by == "slot" else "all", by=by) for of in (whole, in_parts)]
+        assert scores[0].equals(scores[1])

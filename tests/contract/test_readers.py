@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +18,7 @@ import pytest
 
 import dstbench
 from tests import formats
+from tests.contract import recorded
 from tests.contract.commands import run
 from tests.formats import Turns
 
@@ -462,3 +464,51 @@ def test_frames_of_sgd() -> None:
     assert sorted(found, key=str) == sorted([(*k, v.get("gold"), v.get("pred")) for k, v in wanted.items()], key=str)
     scores = dstbench.score("run.json", gold="gold.json", metrics="intent,requested-f1", profile="sgd")
     assert scores["value"].to_list() == pytest.approx([3 / 5, 4 / 5])  # as two intents and one set of slots are wrong
+
+
+def _parts(node: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
+    """The places of all parts of a document."""
+    yield path
+    for key, below in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from _parts(below, *path, key)
+
+
+def _with(node: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A document with another part at a place; `...`: with none there."""
+    if not path:
+        return value
+    items = [*(node.items() if isinstance(node, dict) else enumerate(node))]
+    kept = [(key, _with(old, path[1:], value) if key == path[0] else old) for key, old in items]
+    kept = [(key, new) for key, new in kept if new is not ...]
+    return dict(kept) if isinstance(node, dict) else [new for _, new in kept]
+
+
+def _read(document: Any, name: str) -> str:
+    """What is read of a document, as a format, or why it is not."""
+    Path("x.json").write_text(json.dumps(document), encoding="utf-8")
+    try:
+        states = dstbench.read("x.json", name)
+    except dstbench.DstbenchError as error:
+        return str(error).split("\n")[0]
+    sides = {"gold": states.gold, "pred": states.pred}
+    cells = [f"{name} {side.turns.rows()} {side.cells.rows()}" for name, side in sides.items() if side is not None]
+    return " ".join([*cells, *map(str, states.notes)])
+
+
+def test_any_part_of_a_file_may_be_something_else_or_not_there() -> None:
+    read = 0
+    for form in json.loads(run("ls", "formats", "--format", "json").out)["formats"]:
+        try:
+            document = json.loads(form["example"])
+        except ValueError:
+            recorded.check("parts", form["name"], form["example"])
+            continue
+        said: list[str] = []
+        odd: cycle[Any] = cycle((3, None, "x", [], {}))
+        for path in _parts(document):
+            for value in (next(odd), ...)[: 1 + bool(path)]:
+                what = "gone" if value is ... else json.dumps(value)
+                said.append(f"{'.'.join(map(str, path))} {what}: {_read(_with(document, path, value), form['name'])}")
+        recorded.check("parts", form["name"], "\n".join(said))
+        read += 1
+    assert read > 30

@@ -218,10 +218,12 @@ def test_above_scores_stands_which_profile_is_made_for_the_format_if_it_orders_r
         ]
         Path(file).write_text(json.dumps({f"MUL{n}.json_0": cell for n, cell in enumerate([*cells, *cells])}))
     Path("one.json").write_text(Path("one.json").read_text().replace('"no"', '"yes"'))
-    for command in ("score", "compare"):
-        said = run(command, "one.json", "other.json", "-m", "jga")
+    for command, *files in (("score", "other.json", "one.json"), ("compare", "one.json", "other.json")):
+        said = run(command, *files, "-m", "jga")
         (note,) = re.findall(r"^note: --profile star is made for this format .*$", said.err, re.M)
-        assert re.search(r"one is number 2 of 2 under it, and number 1 here|other is number 1 of 2 under it", note)
+        wanted = "one is number 2 of 2 under it, and number 1" if files[0] == "one.json" else "other is number 1 of 2"
+        assert wanted in note
+        assert note.endswith(f"and number {1 + (files[0] != 'one.json')} here")
         assert not re.search("made for this format", run(command, "one.json", "other.json", "--profile", "star").err)
     assert "made for this format" not in run("score", "one.json", "one.json", "--name", "a,b", "-m", "jga").err
 

@@ -25,7 +25,7 @@ def bias_charts(bias: Bias, top: int, sort: SlotOrder = "slot") -> dict[str, Cha
     order = slot_order(bias, sort)
     counting = pl.format(", {}", "counting") if bias.slots["counting"].n_unique() > 1 else pl.lit("")
     measures = long(bias.slots, _MEASURES, "measure", "value").with_columns(pl.col("measure") + counting)
-    x = Axis("value", scale={"domain": [0, 1]}, axis={"format": ""})
+    x = Axis("value", scale={"domain": [0, 1]}, axis={"format": ",~f"})
     dots = Mark("point", x, Axis("slot", names=order), "split")
     frequent = frequent_values(bias, top).sort(pl.col("slot").cast(pl.Enum(order)), maintain_order=True)
     labels = {"labelLimit": 80, "minExtent": 80}

@@ -33,7 +33,7 @@ _OF_SLOTS: Final = "f1:avg=micro"
 _ALONG: Final = {"turn": "Turn", "length": "Turns of the dialogue", "n_gold": "Gold slots in the turn"}
 _FITTED: Final = {"zero": False, "nice": False, "padding": 4}  # an axis that begins and ends at the data
 _FIFTHS: Final = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
-_FOUR_TICKS: Final = {"tickCount": 4, "grid": False, "format": ""}
+_FOUR_TICKS: Final = {"tickCount": 4, "grid": False, "format": ",~f"}
 _SLOPING: Final = {"labelAngle": -60}
 _WHOLE: Final = {"domain": [0, 1]}
 _FREE: Final = {"zero": False}
@@ -100,7 +100,7 @@ def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
     shown = with_names(orders.join(swayed, on="metric", maintain_order="left").drop_nulls())
     if shown.height > 1:
         x = Axis("r", "r with when mistakes happen, given their number",
-                 scale={"nice": False, "padding": 4}, axis={"format": ""})  # fmt: skip
+                 scale={"nice": False, "padding": 4}, axis={"format": ",~f"})  # fmt: skip
         y, thin = Axis("value", what, scale=_FITTED), {"size": 1, "stroke": None, "tooltip": False}
         across = Mark("rule", x._replace(column="r_low", to="r_high"), y, "metric")
         up = Mark("bar", x, y._replace(column="low", to="high"), "metric", thin, is_apart=False)
@@ -113,7 +113,7 @@ def metric_charts(compared: MetricComparison) -> dict[str, Chart]:
 
 def sweep_charts(rows: pl.DataFrame) -> dict[str, Chart]:
     """The first metric of each run under each profile; profiles under which all scores are the same share a row."""
-    metric, form = name_of(rows["metric"].item(0)), {"format": ""} if rows.select(IS_COUNT.any()).item() else {}
+    metric, form = name_of(rows["metric"].item(0)), {"format": ",~f"} if rows.select(IS_COUNT.any()).item() else {}
     rows = rows.filter(pl.col("metric") == pl.col("metric").first()).drop_nulls("value")
     shown, number = named_in_short(profiles_alike(rows, [])), rows["profile"].n_unique()
     order = shown.group_by("profile").agg(mean=_MEAN).sort("mean", "profile", descending=[True, False])
@@ -132,7 +132,7 @@ def reconciliation_charts(result: Reconciliation) -> dict[str, Chart]:
     published = last.select(pl.col("step") + 1, "metric", pl.col("value") - pl.col("off"), label=pl.lit("published"))
     before = pl.col("value").shift(1).over("metric").fill_null(pl.col("value")).alias("before")
     rows = with_names(pl.concat([steps, published]).drop_nulls("value").with_columns(before)).drop("step")
-    form = {"format": ""} if any(parse(metric).is_count for metric in steps["metric"]) else {}
+    form = {"format": ",~f"} if any(parse(metric).is_count for metric in steps["metric"]) else {}
     x, y = Axis("value", _only(rows["metric"]), scale=_FREE, axis=form), Axis("label", axis={"grid": True})
     marks = Mark("bar", x._replace(to="before"), y, options={"height": 3}), Mark("point", x, y, options={"color": INK})
     title = "From the score here to the published one, a choice at a time"
@@ -188,7 +188,7 @@ def scores_along(rows: pl.DataFrame, by: str) -> Chart:
     """Scores by turn, by length or by the number of gold slots; several metrics are lines in a panel per run."""
     shown = with_names(_of_enough(rows, by)).select("run", by, "metric", "value", "turns")
     one, is_count = _only(shown["metric"]), rows.select(IS_COUNT.any()).item()
-    y = Axis("value", one or "Score", scale={} if is_count else _WHOLE, axis={"format": ""} if is_count else {})
+    y = Axis("value", one or "Score", scale={} if is_count else _WHOLE, axis={"format": ",~f"} if is_count else {})
     title = f"{one or 'Scores'} by {by.replace('_', ' ')}"
     x = Axis(by, _ALONG[by], axis={"grid": False})
     return lines(title, shown, x, y, "run" if one else "metric", panel="" if one else "run")
@@ -205,7 +205,7 @@ def along_charts(scores: pl.DataFrame, along: str) -> dict[str, Chart]:
     apart_from = apart_from.with_columns(value=(pl.col("gca") - pl.col("value")).abs()).drop("gca")
     panels = {"Score": means, "|GCA − X|": apart_from}  # noqa: RUF001 # a minus
     shown = pl.concat([rows.with_columns(what=pl.lit(what)) for what, rows in panels.items()])
-    x = Axis("number", along, scale=_FREE, axis={"grid": False, "format": ""})
+    x = Axis("number", along, scale=_FREE, axis={"grid": False, "format": ",~f"})
     y = Axis("value", "Score" if gca.is_empty() else None, scale=_FREE)
     return {"along": lines(f"Scores along {along}", shown, x, y, "metric", panel="what", own="y")}
 
@@ -312,7 +312,7 @@ def _intervals(rows: pl.DataFrame, by: str, what: str) -> Chart:
     """Scores and what is drawn around them, the best first, as in tables, a panel per metric; shares in percent."""
     shown, form = with_names(best_first(rows, by)), "~%"
     if rows.select(IS_COUNT.any()).item():  # the axes of all panels have one format
-        shown, form = shown.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), ""
+        shown, form = shown.with_columns(pl.col("value", "low", "high") * (1 + 99 * ~IS_COUNT)), ",~f"
         shown = shown.with_columns(pl.when(IS_COUNT).then("metric").otherwise(pl.col("metric") + " (%)"))
     x = Axis("value", _only(shown["metric"]), scale=_FITTED, axis={"tickCount": 3, "format": form})
     rule, point = (
