@@ -294,7 +294,7 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
     with ExitStack() as stack:
         stack.callback(notes.tell)
         with reporting(notes), progress(command.name):
-            from dstbench.io.atomic import guarding_inputs, refuse_overwriting
+            from dstbench.io.atomic import guarding_inputs, refuse_overwriting, refuse_without_folder
             from dstbench.io.limits import THREADS
             from dstbench.rendering.terminal import Screen, laid_out_for, screen_of
 
@@ -302,6 +302,7 @@ def _run(command: Command, options: Sequence[Option], given: Mapping[str, Any]) 
             outputs = [path for name in _OUTPUTS if (path := given.get(name)) and isinstance(path, Path)]
             files = [path for path in outputs if str(path) != "-"]
             refuse_overwriting([*_files_read(given)], [Path("/dev/stdout"), *files])  # it may be a file, too
+            refuse_without_folder(files, [given.get(name) for name in _FOLDERS])
             stack.enter_context(guarding_inputs())
             if shared.plugins:
                 load("plugins:use")(shared.plugins)

@@ -10,7 +10,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISREG
@@ -50,6 +50,17 @@ def refuse_overwriting(inputs: Iterable[str | Path], outputs: Iterable[str | Pat
         taken[_identity(output)] = True
 
 
+def refuse_without_folder(outputs: Iterable[Path], made: Collection[Path | None] = ()) -> None:
+    """Refuse files whose folders are not there, or cannot be written in, before anything is computed.
+
+    Folders that will be `made` are no fault; nor is a path without an ending, which may be such a folder.
+    """
+    for output in outputs:
+        folder = output.parent
+        if output.suffix and folder not in made and not os.access(folder, os.W_OK):
+            raise _unwritable(output, OSError(errno.EACCES if folder.exists() else errno.ENOENT, ""))
+
+
 def _identity(path: str | Path | int) -> object:
     """What is equal for all paths that lead to one file, also through links; a terminal or a pipe equals none."""
     try:
@@ -85,15 +96,19 @@ def replacing(path: str | Path, *, is_folder: bool = False) -> Iterator[Path]:
                 os.fsync(complete.fileno())
         temporary.replace(target)
     except OSError as error:
-        what = f"cannot be written: {os.strerror(error.errno) if error.errno else error}"
-        is_full = error.errno in _FULL
-        hint = "make room, or name a file elsewhere" if is_full else "is the folder there, and writable?"
-        raise DstbenchError(what, file=str(path), hint=hint) from None
+        raise _unwritable(path, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):  # it was a folder, or nothing is there, or its folder is none
             temporary.unlink()
     note(path, written=True)
+
+
+def _unwritable(path: str | Path, error: OSError) -> DstbenchError:
+    what = f"cannot be written: {os.strerror(error.errno) if error.errno else error}"
+    is_full = error.errno in _FULL
+    hint = "make room, or name a file elsewhere" if is_full else "is the folder there, and writable?"
+    return DstbenchError(what, file=str(path), hint=hint)
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
