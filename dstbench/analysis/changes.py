@@ -20,7 +20,7 @@ from dstbench.runs.run import Run
 from dstbench.schema.analysis import CHANGED_DIALOGUES, CHANGED_GROUPS, CHANGED_TOTALS
 from dstbench.schema.record import Record
 from dstbench.scoring.error_classes import list_classes
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.validation import open_under
 from dstbench.stats.adjust import holm
 from dstbench.stats.normal import check_level
 from dstbench.stats.resampling import Randomisation

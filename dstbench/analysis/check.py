@@ -23,8 +23,8 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import BETWEEN
 from dstbench.scoring.partitions import count_rows, over_parts
-from dstbench.scoring.scope import open_under, spelled_pairs, spelling_remedy, unscored
 from dstbench.scoring.score import values_of
+from dstbench.scoring.validation import open_under, spelled_pairs, spelling_remedy, unscored
 from dstbench.typing import Dontcare
 
 _METRICS: Final = "jga,sa,f1,fga,tla,aga,gca:counting=paper"

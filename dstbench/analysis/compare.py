@@ -26,7 +26,7 @@ from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open, short_names
 from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.validation import open_under
 from dstbench.stats import Randomisation, Spread, influences, smallest_detectable, spread, spread_over_seeds
 from dstbench.stats.adjust import ADJUSTMENTS, adjust_defined, at_most, max_t, resamples_needed, smallest_p
 from dstbench.stats.differences import tally

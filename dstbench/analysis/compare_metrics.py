@@ -26,7 +26,7 @@ from dstbench.analysis.correlate import (
     warn_of_no_interval,
 )
 from dstbench.analysis.dialogue_sums import pair_up
-from dstbench.analysis.dialogues import per_dialogue
+from dstbench.analysis.dialogue_traits import per_dialogue
 from dstbench.analysis.rankings import (
     Judged,
     OfPairs,
@@ -48,8 +48,8 @@ from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import choose_metrics
+from dstbench.scoring.validation import open_under
 from dstbench.stats import Bootstrap, pearson
 from dstbench.stats.differences import TIE
 from dstbench.stats.resampling import scores_of

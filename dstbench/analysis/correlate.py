@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, Unpack, get_args
 import numpy as np
 import polars as pl
 
-from dstbench.analysis.dialogues import per_dialogue, with_scores
+from dstbench.analysis.dialogue_traits import per_dialogue, with_scores
 from dstbench.analysis.user_tables import read_user_table
 from dstbench.arrays import Flags, Floats, Integers
 from dstbench.conventions.convention import Convention
@@ -31,7 +31,7 @@ from dstbench.schema import analysis as schema
 from dstbench.schema.core import TURNS
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import over_parts
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.validation import open_under
 from dstbench.stats import (
     Jackknifed,
     Outcome,

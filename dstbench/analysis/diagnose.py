@@ -7,7 +7,7 @@ from typing import Unpack
 
 import polars as pl
 
-from dstbench.analysis.dialogues import FAILURE_BINS, per_dialogue
+from dstbench.analysis.dialogue_traits import FAILURE_BINS, per_dialogue
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
@@ -18,8 +18,8 @@ from dstbench.schema import analysis as schema
 from dstbench.schema.core import LENGTH
 from dstbench.schema.record import Record
 from dstbench.scoring.error_classes import count_classes, rate_classes, rate_timing
-from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import score_run
+from dstbench.scoring.validation import open_under, warn_of_alternatives
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from dstbench.errors import DstbenchError
 from dstbench.metrics import Metric, score_of, stats_of
 from dstbench.runs.run import Run
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.scope import warn_of_scores
 from dstbench.scoring.score import score_run, warn_of_differences, warn_of_frames
+from dstbench.scoring.validation import warn_of_scores
 from dstbench.stats import as_exact_floats
 
 _SCORES: Final = ("run", "metric", "unit", "value", "turns", "dialogues", "signature")

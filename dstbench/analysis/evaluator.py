@@ -28,8 +28,8 @@ from dstbench.runs.align import gold_of, named_under, usable_aliases
 from dstbench.runs.gold import gold_fingerprint
 from dstbench.runs.open import Data, gold_alone, open_gold, open_runs
 from dstbench.runs.run import Run
-from dstbench.scoring.scope import check_gold_scope, check_metrics, warn_of_unscored
 from dstbench.scoring.score import Scores, choose_metrics, score, values_of, warn_of_frames
+from dstbench.scoring.validation import check_gold_scope, check_metrics, warn_of_unscored
 from dstbench.typing import Missing
 
 State = dict[str, str]

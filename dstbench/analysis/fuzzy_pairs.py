@@ -11,7 +11,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
 from dstbench.runs.open import Data, Reading
 from dstbench.scoring.partitions import Part, count_rows
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.validation import open_under
 from dstbench.scoring.values import with_matches
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Unpack
 
 import polars as pl
 
-from dstbench.analysis.dialogues import per_dialogue
+from dstbench.analysis.dialogue_traits import per_dialogue
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue, canonical_slot
@@ -31,9 +31,9 @@ from dstbench.schema.analysis import DIALOGUES, SLOT_CLASSES
 from dstbench.schema.core import LONG, SCORES, TURNS
 from dstbench.scoring.error_classes import list_classes
 from dstbench.scoring.partitions import over_parts
-from dstbench.scoring.scope import open_under, warn_of_alternatives
 from dstbench.scoring.score import choose_metrics, score_run
 from dstbench.scoring.turns import to_turns
+from dstbench.scoring.validation import open_under, warn_of_alternatives
 
 Schemas = Mapping[str, pl.Schema]
 

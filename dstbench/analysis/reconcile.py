@@ -26,8 +26,8 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run, in_memory
 from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import gold_counts, open_under
 from dstbench.scoring.score import values_of
+from dstbench.scoring.validation import gold_counts, open_under
 from dstbench.typing import Missing
 
 _LOG: Final = logging.getLogger(__name__)

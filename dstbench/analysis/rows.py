@@ -13,8 +13,8 @@ from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import ROWS
 from dstbench.scoring.partitions import each_part
-from dstbench.scoring.scope import open_under
 from dstbench.scoring.turns import with_is_scored
+from dstbench.scoring.validation import open_under
 
 
 def rows(data: Data, *, profile: str | Convention = "verbatim", **reading: Unpack[Reading]) -> pl.LazyFrame:

@@ -31,8 +31,8 @@ from dstbench.runs.open import Data, gold_run, load, named_parts, parts_to_open
 from dstbench.runs.run import Run
 from dstbench.schema import analysis as schema
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import check_gold_scope, open_under
 from dstbench.scoring.score import choose_metrics, score_run
+from dstbench.scoring.validation import check_gold_scope, open_under
 from dstbench.stats.differences import TIE
 from dstbench.stats.influence import ClusterRatio, mean_over_clusters, slope_within_clusters
 from dstbench.stats.normal import check_level

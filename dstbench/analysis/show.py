@@ -18,7 +18,7 @@ from typing import Any, Final, Unpack
 import polars as pl
 from polars import selectors as cs
 
-from dstbench.analysis.dialogues import cut_to, per_dialogue
+from dstbench.analysis.dialogue_traits import cut_to, per_dialogue
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.conventions.slots import canonical_dialogue, hint_at_dialogue
@@ -33,10 +33,10 @@ from dstbench.schema.analysis import CHANGES, SLOT_CLASSES, TURN_SCORES
 from dstbench.schema.core import CONTEXTS
 from dstbench.scoring.error_classes import CLASSES, classify, list_classes
 from dstbench.scoring.rows import lay_out
-from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 from dstbench.scoring.sums import sum_up
 from dstbench.scoring.turns import to_turns
+from dstbench.scoring.validation import open_under
 
 #: The default metrics of a turn.
 SHOWN: Final = "jga,rsa,fga,gca"

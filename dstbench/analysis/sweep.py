@@ -19,9 +19,9 @@ from dstbench.runs.align import named_under
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import SWEEP, SWEEP_TARGETS
-from dstbench.scoring.scope import check_gold_scope, gold_counts, open_under, warn_of_unscored
 from dstbench.scoring.score import further_settings, refuse_without_states
 from dstbench.scoring.sums import scores, sum_up
+from dstbench.scoring.validation import check_gold_scope, gold_counts, open_under, warn_of_unscored
 from dstbench.signature import sign
 
 _LOG: Final = logging.getLogger(__name__)

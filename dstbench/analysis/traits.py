@@ -27,7 +27,7 @@ from dstbench.analysis.correlate import (
     given,
     with_pooled,
 )
-from dstbench.analysis.dialogues import per_dialogue
+from dstbench.analysis.dialogue_traits import per_dialogue
 from dstbench.conventions.convention import Convention
 from dstbench.conventions.profiles import as_convention
 from dstbench.errors import UsageError
@@ -36,7 +36,7 @@ from dstbench.metrics.base import divide, exact_sum
 from dstbench.runs.open import Data, Reading
 from dstbench.schema.analysis import CORRELATIONS, DISAGREEMENTS, TRAIT_BINS
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.validation import open_under
 from dstbench.stats.normal import check_level
 from dstbench.typing import NonUniformity, Protocol, TailOrientation
 

@@ -31,9 +31,9 @@ from dstbench.schema.audit import MEMORISED, MEMORISED_RUNS, UNGROUNDED
 from dstbench.schema.core import BETWEEN
 from dstbench.schema.record import Record
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score_run
 from dstbench.scoring.turns import TURN
+from dstbench.scoring.validation import open_under
 
 _VALUE: Final = ["slot", "kind", "pred"]
 

@@ -25,8 +25,8 @@ from dstbench.runs.open import Data, named_parts
 from dstbench.runs.run import Run, in_memory
 from dstbench.schema.audit import VERSION_MODELS, VERSION_SLOTS
 from dstbench.schema.record import Record
-from dstbench.scoring.scope import gold_counts, open_under, warn_of_alternatives
 from dstbench.scoring.score import score_run
+from dstbench.scoring.validation import gold_counts, open_under, warn_of_alternatives
 from dstbench.typing import Missing
 
 #: The default metric.

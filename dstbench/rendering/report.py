@@ -35,8 +35,8 @@ from dstbench.rendering.tables import as_rows, layout_of
 from dstbench.runs.align import over_common_turns
 from dstbench.runs.open import Data, Reading, parts_to_open
 from dstbench.runs.run import Run
-from dstbench.scoring.scope import open_under
 from dstbench.scoring.score import score
+from dstbench.scoring.validation import open_under
 from dstbench.typing import Adjustment
 
 if TYPE_CHECKING:

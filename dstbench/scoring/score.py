@@ -20,9 +20,9 @@ from dstbench.readers.options import SIGNED
 from dstbench.runs.open import Data, Reading
 from dstbench.runs.run import Run
 from dstbench.schema.core import GROUPS, LENGTH
-from dstbench.scoring.scope import SPELLING, open_under, warn_of_scores
 from dstbench.scoring.sums import Sums, scores, scores_and_errors, sum_up
 from dstbench.scoring.turns import to_turns, view_of
+from dstbench.scoring.validation import SPELLING, open_under, warn_of_scores
 from dstbench.signature import meaning_of, sign
 from dstbench.signature import parse as parse_signature
 from dstbench.typing import View

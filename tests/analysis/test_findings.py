@@ -21,7 +21,7 @@ from dstbench.conventions.profiles import as_convention
 from dstbench.demo import synthetic
 from dstbench.metrics import parse_all
 from dstbench.runs.open import open_runs
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.validation import open_under
 from tests.corpora import States, corpora
 
 pytestmark = pytest.mark.filterwarnings("ignore::dstbench.DstbenchWarning")

@@ -21,7 +21,7 @@ import dstbench
 from dstbench.conventions.profiles import PROFILES, profile
 from dstbench.metrics import REGISTRY
 from dstbench.runs.open import open_runs
-from dstbench.scoring.scope import open_under
+from dstbench.scoring.validation import open_under
 from tests.corpora import OF_FRAMES
 
 pytestmark = pytest.mark.filterwarnings(

@@ -25,8 +25,8 @@ from dstbench.metrics import Metric
 from dstbench.runs.run import Run
 from dstbench.schema.analysis import DIALOGUES
 from dstbench.scoring.partitions import Part, over_parts
-from dstbench.scoring.scope import warn_of_alternatives
 from dstbench.scoring.score import score_run
+from dstbench.scoring.validation import warn_of_alternatives
 
 #: Number of equal parts of a dialogue in which first failures are counted.
 FAILURE_BINS: Final = 10

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dstbench
 from dstbench.analysis.show import walk_through
-from dstbench.scoring.scope import unscored
+from dstbench.scoring.validation import unscored
 from tests.commands import run as command
 from tests.corpora import FEW, States, has_other_slots, is_refused
 from tests.scoring.test_values import compared, conventions, corpora
