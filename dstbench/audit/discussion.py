@@ -51,7 +51,8 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
         system_names=by_system.n_unique(), system_only=by_system.first(), system_all=by_system,
     )  # fmt: skip
     changed = state.filter("changed").select(_OF_DOMAIN).unique()
-    wishes = places.mentions.filter(~pl.col("names_place"), speaker="user").select(_OF_DOMAIN).unique()
+    wishes = places.mentions.filter(~pl.any_horizontal("names_place", "is_kind"), speaker="user")
+    wishes = wishes.select(_OF_DOMAIN).unique()
     marks = {"changed": changed, "wishes": wishes, "refused": places.refusals}
     for frame in (annotated, said, *(rows.with_columns(pl.lit(True).alias(name)) for name, rows in marks.items())):
         turns = look_up(turns, frame)
