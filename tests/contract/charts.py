@@ -208,11 +208,12 @@ def _differences(metric: str = "") -> Chart:
         rows = [row for row in _of("differences")(result) if metric in ("", row["notation"])]
         for row in rows:
             row["points"] = row["difference"] * (100 if row["unit"] == "share" else 1)
+            row["in_points"] = ", in points" if row["unit"] == "share" else ""
             row["text"] = (row["points"], 1, "*" if row["significant"] else "")
         return rows
 
     squares = Marks("rect", "other", "run", shade="points", sign="points"), Marks("text", "other", "run", text="text")
-    below = "{metric}: row minus column, in points; * significant"
+    below = "{metric}: row minus column{in_points}; * significant"
     return Chart(of, squares, told=("run", "other", "points"), below=below)
 
 

@@ -66,12 +66,13 @@ def leaderboard_charts(leaderboard: Leaderboard) -> dict[str, Chart]:
     for rows in of_metrics:
         metric, largest = rows["metric"].item(0), rows.select(pl.col("difference").abs().max()).item() or 1
         suffix = "".join(letter if letter.isalnum() else "-" for letter in rows["notation"].item(0))
+        unit = "" if rows.select(IS_COUNT.any()).item() else ", in points"
         charts["differences" if len(of_metrics) == 1 else f"differences_{suffix}"] = squares(
-            f"Differences in {metric}, in points: row minus column; * significant",
+            f"Differences in {metric}{unit}: row minus column; * significant",
             rows.select("metric", "run", "other", "difference", "low", "high", "p_adjusted", "significant"),
             (Axis("other", axis=_SLOPING), Axis("run")), "difference", [-largest, 0, largest],
             text="datum.difference === null ? '-' : format(datum.difference, '.1f') + (datum.significant ? '*' : '')",
-            below=f"{metric}: row minus column, in points; * significant",
+            below=f"{metric}: row minus column{unit}; * significant",
         )  # fmt: skip
     return charts | _spread(leaderboard.scores)
 
