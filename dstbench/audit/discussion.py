@@ -51,7 +51,7 @@ def _discuss(corpus: Corpus, state: pl.DataFrame, places: Places, rules: Rules) 
         system_names=by_system.n_unique(), system_only=by_system.first(), system_all=by_system,
     )  # fmt: skip
     changed = state.filter("changed").select(_OF_DOMAIN).unique()
-    wishes = places.mentions.filter(~pl.any_horizontal("names_place", "is_kind"), speaker="user")
+    wishes = places.mentions.filter(~pl.any_horizontal("names_place", "is_kind", "queried"), speaker="user")
     wishes = wishes.select(_OF_DOMAIN).unique()
     marks = {"changed": changed, "wishes": wishes, "refused": places.refusals}
     for frame in (annotated, said, *(rows.with_columns(pl.lit(True).alias(name)) for name, rows in marks.items())):
@@ -225,7 +225,6 @@ def _with_facts(
     each = each.group_by(*_OF_DOMAIN, "slot", "value").agg(each_has_it=pl.len() == pl.col("system_names").first())
     for frame in (
         facts.rename({"entity": "place"}),
-        facts.rename({"entity": "next_place", "fact": "fact_of_next"}),
         facts.select("domain", place="entity", has_row=True).unique(),
         beside,
         state.select(*_CELL, "every", "changed", now="value"),
@@ -276,7 +275,6 @@ def conditions(rules: Rules) -> dict[Condition, pl.Expr]:
         "confirmed": pl.when("has_row").then(agrees).otherwise(beside) | needs_none,
         "not contradicted": agrees | pl.col("fact").is_null() | needs_none,
         "needs no row": needs_none,
-        "none taken without it": agrees | needs_none | (pl.col("fact_of_next") == pl.col("value")).fill_null(True),
         "every place has it": pl.col("each_has_it"),
         "of the place": pl.col("system_names_place") | of_place,
         "of no other place": names_none | pl.col("system_names_place"),

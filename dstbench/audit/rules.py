@@ -29,7 +29,7 @@ Condition: TypeAlias = Literal[
     "a name", "a value", "a feature", "a kind", "in a name", "a cue",
     "by the user", "by the system", "by either",
     "the only name", "the only value", "the place is named", "an offer that stands", "not refused",
-    "the row agrees", "confirmed", "not contradicted", "needs no row", "none taken without it", "every place has it",
+    "the row agrees", "confirmed", "not contradicted", "needs no row", "every place has it",
     "of the place", "of no other place", "of all places", "of the domain", "of the topic", "no trip",
     "in no other slot", "set in no other", "a kind is asked for", "no kind that users ask for", "a stated kind",
     "indefinite", "yes", "not denied", "not asked", "no question",
